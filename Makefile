@@ -1,0 +1,49 @@
+# Everything below needs Python 3.11 or newer and make; what else it takes is installed into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench bench-quick wheel-check clean
+
+help: ## Show what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "saltmine needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.report: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[report]'
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/.report
+
+demo: $(VENV)/.report ## Find patterns in handwritten digits, 3 against 8; writes out/demo/digits.png
+	$(BIN)/python -m saltmine.demo --output out/demo
+
+test: $(VENV)/.dev ## Run all tests
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.dev ## Check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev ## Measure quality and time on planted data, all cases (about an hour)
+	$(BIN)/python benchmarks/plain.py
+	$(BIN)/python benchmarks/digits.py
+	$(BIN)/python benchmarks/planted.py -o out/planted.csv
+
+bench-quick: $(VENV)/.dev ## A few of these measurements in about two minutes
+	$(BIN)/python benchmarks/plain.py
+	$(BIN)/python benchmarks/planted.py --quick -o out/planted-quick.csv
+
+wheel-check: $(VENV)/.dev ## Install the wheel into an empty environment and time its import
+	$(BIN)/python benchmarks/wheel.py
+
+clean: ## Remove the environment and all output
+	rm -rf $(VENV) out dist build

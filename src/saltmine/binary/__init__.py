@@ -1,0 +1,1 @@
+"""Binary models: their exact description length, the definition they obey, and how relaxed factors become one."""

@@ -1,0 +1,49 @@
+"""From relaxed factors to a binary model: the thresholds with the lowest description length (SPEC 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltmine.binary.bits import BitMatrix
+from saltmine.binary.description import description_length
+from saltmine.binary.model import BinaryModel, drop_trivial, drop_unused_alterations, repair_alterations
+
+THRESHOLDS = np.arange(21) / 20
+
+Floats = NDArray[np.floating]
+
+
+def round_factors(X: Floats, V: Floats, Y: Floats, bits: BitMatrix) -> tuple[BinaryModel, float]:
+    """Return the best binary model over both thresholds, and its f.
+
+    Every candidate is first made to satisfy the definition of alterations and loses its trivial patterns, so f is
+    that of the model one would get.
+    """
+    return best_thresholds(X, V, Y, bits.blocks, lambda model: description_length(bits, model))
+
+
+def best_thresholds(
+    X: Floats, V: Floats, Y: Floats, blocks: list[slice], loss: Callable[[BinaryModel], float]
+) -> tuple[BinaryModel, float]:
+    """Return the thresholded model with the lowest loss; equal models are judged once."""
+    best: tuple[BinaryModel, float] | None = None
+    for t2 in _distinct(THRESHOLDS, Y):
+        usage = t2 <= Y
+        for t1 in _distinct(THRESHOLDS, X, V):
+            patterns = t1 <= X
+            model = BinaryModel(patterns, repair_alterations(patterns, t1 <= V), usage)
+            model = drop_trivial(drop_unused_alterations(model, blocks))
+            value = loss(model)
+            if best is None or value < best[1]:
+                best = model, value
+    assert best is not None  # a threshold of 0 always gives a candidate
+    return best
+
+
+def _distinct(thresholds: NDArray[np.float64], *factors: Floats) -> list[float]:
+    """Keep the thresholds that change something; sets of entries above a rising threshold are nested."""
+    counts = [tuple(int(np.count_nonzero(factor >= t)) for factor in factors) for t in thresholds]
+    return [float(t) for k, t in enumerate(thresholds) if k == 0 or counts[k] != counts[k - 1]]

@@ -1,0 +1,143 @@
+"""Data with planted structure, as the paper's experiments use it (SPEC 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+#: Which classes use which pattern, for 2, 3 and 4 classes; repeated as often as the rank asks for.
+C2 = np.array([[1, 0, 1], [1, 1, 0]], dtype=bool)
+C3 = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], dtype=bool)
+C4 = np.array([[1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 1, 1, 0], [1, 0, 1, 1, 1]], dtype=bool)
+_MEMBERSHIPS = {2: C2, 3: C3, 4: C4}
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A generated matrix and the truth behind it, in the shapes of a fitted model.
+
+    Attributes
+    ----------
+    X : (m, n) bool
+    y : (m,) int
+    components : (r, n) bool
+    alterations : (c, r, n) bool
+    usage : (m, r) bool
+    """
+
+    X: NDArray[np.bool_]
+    y: NDArray[np.int64]
+    components: NDArray[np.bool_]
+    alterations: NDArray[np.bool_]
+    usage: NDArray[np.bool_]
+
+
+def make_planted(
+    n_features: int,
+    class_sizes: Sequence[int],
+    rank: int,
+    membership: ArrayLike | None = None,
+    noise: float = 0.1,
+    random_state: Any = None,
+) -> Planted:
+    """Plant patterns and class-specific alterations, then flip every cell with probability ``noise``.
+
+    A pattern has at least n/100 items that no other pattern has and at most n/10 in all, and in every class that uses
+    it at least m_a/100 rows of its own and at most m_a/10; sizes are uniform in between. Patterns that several
+    classes use are altered: every altered item goes to some, not all, of these classes, and the entries added are
+    at most 2/3 of the pattern's items.
+
+    Parameters
+    ----------
+    n_features : int
+        Columns, n.
+    class_sizes : sequence of int
+        Rows of each class, m_a.
+    rank : int
+        Number of patterns, r.
+    membership : (c, k) array of 0/1, optional
+        Which class uses which pattern, repeated along the patterns; `C2`, `C3` or `C4` by default, and for one
+        class, or more than four, all classes use all patterns.
+    noise : float
+        Probability of a flip.
+    random_state : int, RandomState or None
+
+    Examples
+    --------
+    >>> planted = make_planted(100, [60, 40], rank=3, random_state=0)
+    >>> planted.X.shape, planted.components.shape, planted.alterations.shape, planted.usage.shape
+    ((100, 100), (3, 100), (2, 3, 100), (100, 3))
+    """
+    sizes = [int(size) for size in class_sizes]
+    if n_features < 1 or rank < 0 or not sizes or min(sizes) < 1:
+        raise ValueError("make_planted needs at least one column, one class and one row in every class, and rank >= 0.")
+    if not 0 <= noise <= 1:
+        raise ValueError(f"noise is the probability of a flip, between 0 and 1, not {noise!r}.")
+    uses = _membership(membership, len(sizes), rank)
+    rng = check_random_state(random_state)
+    everybody = np.ones(rank, dtype=bool)
+    components = _draw_columns(n_features, everybody, f"{n_features} columns", rng)
+    usage = np.vstack([_draw_columns(m, uses[a], f"class {a} with {m} rows", rng).T for a, m in enumerate(sizes)])
+    alterations = _draw_alterations(components, uses, rng)
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = np.zeros((len(y), n_features), dtype=bool)
+    for a in range(len(sizes)):
+        rows = y == a
+        X[rows] = (usage[rows].astype(np.float32) @ (components | alterations[a]).astype(np.float32)) > 0
+    X ^= rng.random_sample(X.shape) < noise
+    return Planted(X, y, components, alterations, usage)
+
+
+def _membership(membership: ArrayLike | None, n_classes: int, rank: int) -> NDArray[np.bool_]:
+    if membership is None:
+        pattern = _MEMBERSHIPS.get(n_classes, np.ones((n_classes, 1), dtype=bool))
+    else:
+        pattern = np.asarray(membership).astype(bool)
+        if pattern.ndim != 2 or pattern.shape[0] != n_classes or pattern.shape[1] == 0:
+            raise ValueError(
+                f"membership must have one row per class ({n_classes}) and a column per pattern, not shape "
+                f"{pattern.shape}."
+            )
+    return np.tile(pattern, -(-rank // pattern.shape[1]))[:, :rank]
+
+
+def _draw_columns(length: int, used: NDArray[np.bool_], where: str, rng: Any) -> NDArray[np.bool_]:
+    """Draw one set per pattern: 1/100 of the entries are its own, at most 1/10 in all. Shape (r, length)."""
+    own = -(-length // 100)
+    most = max(own, length // 10)
+    patterns = np.flatnonzero(used)
+    if own * len(patterns) > length:
+        raise ValueError(
+            f"{len(patterns)} patterns with {own} entries of their own each do not fit into {where}; plant fewer "
+            "patterns or make it larger."
+        )
+    shuffled = rng.permutation(length)
+    free = shuffled[own * len(patterns) :]
+    sets = np.zeros((len(used), length), dtype=bool)
+    for k, s in enumerate(patterns):
+        sets[s, shuffled[own * k : own * (k + 1)]] = True
+        more = rng.randint(0, most - own + 1)
+        sets[s, rng.choice(free, min(more, len(free)), replace=False)] = True
+    return sets
+
+
+def _draw_alterations(components: NDArray[np.bool_], uses: NDArray[np.bool_], rng: Any) -> NDArray[np.bool_]:
+    alterations = np.zeros((len(uses), *components.shape), dtype=bool)
+    for s, pattern in enumerate(components):
+        classes = np.flatnonzero(uses[:, s])
+        if len(classes) < 2:
+            continue
+        left = rng.randint(0, 2 * int(pattern.sum()) // 3 + 1)
+        for item in rng.permutation(np.flatnonzero(~pattern)):
+            if left <= 0:
+                break
+            # A proper subset of the using classes: what all of them carry would be part of the pattern itself.
+            chosen = rng.permutation(classes)[: rng.randint(1, min(left, len(classes) - 1) + 1)]
+            alterations[chosen, s, item] = True
+            left -= len(chosen)
+    return alterations

@@ -1,0 +1,100 @@
+"""A first look at what handwritten threes and eights share, and which strokes belong to one digit only.
+
+    python -m saltmine.demo --output out/demo
+
+The digits ship with scikit-learn; a pixel is an item, on where its ink is above half of the most it can be.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+
+from saltmine import CSalt
+
+DIGITS = (3, 8)
+SIDE = 8
+SHOWN = 12
+# One mark and one colour per role: shared, first digit, second digit. The colours are told apart by colour-blind eyes.
+MARKS = (".", "#", "3", "8")
+COLOURS = ("#f4f2ee", "#d95f9f", "#1f6fb4", "#3a9b4b")
+
+
+def roles(model: CSalt, pattern: int) -> NDArray[np.int64]:
+    """Return for every pixel: 0 off, 1 shared, 2 only the first digit, 3 only the second."""
+    used = model.usage_counts_[:, pattern] > 0
+    only = 2 + int(used[1]) if used.sum() == 1 else 1
+    picture = np.where(model.components_[pattern], only, 0)
+    for a, altered in enumerate(model.alterations_[:, pattern]):
+        picture[altered] = 2 + a
+    return picture.reshape(SIDE, SIDE)
+
+
+def _usage(model: CSalt, pattern: int) -> str:
+    counts = zip(DIGITS, model.usage_counts_[:, pattern], strict=True)
+    return "  ".join(f"{digit}: {count}x" for digit, count in counts)
+
+
+def as_text(model: CSalt, patterns: range) -> str:
+    """Draw patterns side by side in characters."""
+    pictures = [roles(model, s) for s in patterns]
+    head = "   ".join(f"{f'pattern {s}':<{2 * SIDE - 1}}" for s in patterns)
+    used = "   ".join(f"{_usage(model, s):<{2 * SIDE - 1}}" for s in patterns)
+    lines = ["   ".join(" ".join(MARKS[role] for role in picture[row]) for picture in pictures) for row in range(SIDE)]
+    return "\n".join([head, used, *lines])
+
+
+def draw(model: CSalt, path: Path) -> None:
+    """Write a picture of the largest patterns."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    shown = min(SHOWN, model.n_components_)
+    columns = 6
+    figure = Figure(figsize=(9, 1.2 + 1.75 * -(-shown // columns)), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(-(-shown // columns), columns)).ravel()
+    for s, ax in enumerate(axes):
+        ax.set_axis_off()
+        if s < shown:
+            ax.imshow(roles(model, s), cmap=ListedColormap(COLOURS), vmin=0, vmax=3)
+            ax.set_title(f"pattern {s}\n{_usage(model, s)}", fontsize=8)
+    labels = ("shared", *(f"only in {digit}" for digit in DIGITS))
+    handles = [Patch(color=colour, label=label) for colour, label in zip(COLOURS[1:], labels, strict=True)]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    figure.suptitle(f"Strokes of handwritten {DIGITS[0]} and {DIGITS[1]}: what they share and what they do not")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    """Fit, print the patterns, write the picture."""
+    parser = argparse.ArgumentParser(description="Patterns in scikit-learn's handwritten digits, 3 against 8.")
+    parser.add_argument("--output", type=Path, default=Path("out/demo"), help="folder for the picture")
+    args = parser.parse_args()
+    X, y = load_digits(return_X_y=True)
+    chosen = np.isin(y, DIGITS)
+    X, y = X[chosen], y[chosen]
+    model = CSalt(binarize=7, random_state=0, verbose=1).fit(X, y)
+    saved = 1 - model.description_length_ / model.null_description_length_
+    print(f"{len(X)} digits of {X.shape[1]} pixels: {model.n_components_} patterns describe them in", end=" ")
+    print(f"{model.description_length_:,.0f} nats, {saved:.0%} less than without patterns.\n")
+    print(
+        f"# ink that both digits share, {DIGITS[0]} or {DIGITS[1]} ink that only this digit has; the largest patterns:\n"
+    )
+    for first in range(0, min(SHOWN, model.n_components_), 4):
+        print(as_text(model, range(first, min(first + 4, model.n_components_))) + "\n")
+    altered = model.patterns().query("alteration").groupby("role").size()
+    for digit in DIGITS:
+        print(f"{digit} alters shared patterns by {altered.get(str(digit), 0)} pixels in all.")
+    path = args.output / "digits.png"
+    draw(model, path)
+    print(f"The picture is in {path}.")
+
+
+if __name__ == "__main__":
+    main()

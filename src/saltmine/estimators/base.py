@@ -1,0 +1,264 @@
+"""What all estimators share: parameters, the run of a fit, and the fitted attributes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from numbers import Integral, Real
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from saltmine.algorithms import ALGORITHMS, Settings, Solution, Task, without_patterns
+from saltmine.binary.bits import BitMatrix
+from saltmine.binary.description import null_length
+from saltmine.binary.model import BinaryModel
+from saltmine.matrix.labelled import LabelledMatrix
+from saltmine.matrix.operator import make_operator
+from saltmine.matrix.threads import ThreadTeam
+from saltmine.matrix.validation import BinaryMatrix, as_binary, class_numbers, reject_text_columns
+from saltmine.model.encoding import CodeTable
+from saltmine.model.files import save_model
+from saltmine.model.patterns import count_hits, pattern_table
+from saltmine.progress import Listener, Progress, progress_bar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the estimators that describe binary data by patterns."""
+
+    # Whether the patterns may differ between classes; False describes all rows as one class.
+    _alterations: ClassVar[bool]
+
+    def __init__(
+        self,
+        *,
+        algorithm: str = "saltmine",
+        binarize: float | None = None,
+        max_rank: int | None = None,
+        rank_step: int = 10,
+        max_iter: int = 10_000,
+        tol: float = 0.005,
+        n_restarts: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        callback: Listener | None = None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.binarize = binarize
+        self.max_rank = max_rank
+        self.rank_step = rank_step
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_restarts = n_restarts
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    # ------------------------------------------------------------------ fitted results
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
+    def patterns(self) -> pd.DataFrame:
+        """Return the patterns as a tidy table, one row per pattern, item and role.
+
+        Returns
+        -------
+        DataFrame with the columns
+
+            - ``pattern``: number of the pattern, largest first;
+            - ``item``: column name, or column number where the data had no names;
+            - ``role``: "common" for items of a pattern that several classes use, else the class it belongs to;
+            - ``alteration``: True for items that a class adds to the pattern;
+            - ``usage_<class>``: rows of the class that use the pattern;
+            - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern).
+        """
+        check_is_fitted(self)
+        return pattern_table(
+            self.components_,
+            self.alterations_,
+            self.usage_counts_,
+            self._hits,
+            self.classes_,
+            getattr(self, "feature_names_in_", None),
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file that `saltmine.load` reads; an existing file is replaced as a whole."""
+        check_is_fitted(self)
+        save_model(self, path)
+
+    # ------------------------------------------------------------------ fitting
+
+    def _fit(self, X: Any, y: Any) -> Self:
+        with _all_or_nothing(self):
+            self._check_parameters()
+            rows = self._binary_rows(X, reset=True)
+            if y is None:
+                classes, numbers = np.array([0]), np.zeros(rows.shape[0], dtype=np.intp)
+            else:
+                classes, numbers = class_numbers(y)
+            if len(numbers) != rows.shape[0]:
+                raise ValueError(f"X has {rows.shape[0]} rows and y {len(numbers)} labels; they must be as many.")
+            searched = numbers if self._alterations else np.zeros_like(numbers)
+            data = LabelledMatrix.from_rows(rows, searched, len(classes) if self._alterations else 1)
+            solution, null = self._search(data)
+            self._store(solution.model, data, classes, numbers)
+            self.description_length_ = solution.length
+            self.null_description_length_ = null
+            self.n_iter_ = solution.n_iter
+            self.history_ = np.array(solution.history)
+        return self
+
+    def _search(self, data: LabelledMatrix) -> tuple[Solution, float]:
+        """Run all restarts and return the solution with the lowest f, and f without patterns."""
+        bits = BitMatrix(data.matrix, data.blocks)
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_restarts)
+        with ExitStack() as stack:
+            team = stack.enter_context(ThreadTeam())
+            task = Task(make_operator(data.matrix, data.blocks, team), bits)
+            null = null_length(bits)
+            if not len(data.items):
+                return without_patterns(task), null
+            listeners = [] if self.callback is None else [self.callback]
+            if self.verbose:
+                listeners.append(stack.enter_context(progress_bar(type(self).__name__)))
+
+            def run(restart: int, seed: int) -> Solution:
+                settings = self._settings(len(data.blocks), restart, listeners)
+                return ALGORITHMS[self.algorithm](task, settings, np.random.default_rng(seed))
+
+            # Threads, not processes: the data is shared, the products release the interpreter lock, and callbacks
+            # need not travel.
+            runs = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(run)(restart, int(seed)) for restart, seed in enumerate(seeds)
+            )
+        return min(runs, key=lambda solution: solution.length), null
+
+    def _settings(self, n_classes: int, restart: int, listeners: list[Listener]) -> Settings:
+        def on_check(rank: int, iteration: int, objective: float) -> None:
+            now = Progress(restart, rank, iteration, self.max_iter, objective)
+            for listener in listeners:
+                listener(now)
+
+        return Settings(
+            # What a single class carries alone, all classes carry: the definition leaves no alterations.
+            alterations=self._alterations and n_classes > 1,
+            max_rank=self.max_rank,
+            rank_step=self.rank_step,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            on_check=on_check if listeners else None,
+        )
+
+    def _store(
+        self, model: BinaryModel, data: LabelledMatrix, classes: NDArray[Any], numbers: NDArray[np.intp]
+    ) -> None:
+        """Keep the model in the order of the input, largest pattern first, with the counts that encoding needs."""
+        model = model.keep(_by_area(model, data.blocks))
+        if len(classes) > len(data.blocks):
+            # The search knew one class; the reporting is split by the labels.
+            data, model = _split(data, model, classes, numbers)
+        bits = BitMatrix(data.matrix, data.blocks)
+        n_rows, rank = model.Y.shape
+        self.classes_ = classes
+        self.row_labels_ = classes[numbers]
+        self.n_components_ = rank
+        self.components_ = np.zeros((rank, data.n_features), dtype=bool)
+        self.components_[:, data.items] = model.X.T
+        self.alterations_ = np.zeros((len(classes), rank, data.n_features), dtype=bool)
+        self.alterations_[:, :, data.items] = model.V.transpose(0, 2, 1)
+        self.usage_ = np.zeros((n_rows, rank), dtype=bool)
+        self.usage_[data.order] = model.Y
+        self.usage_counts_ = np.stack([model.Y[block].sum(axis=0) for block in data.blocks])
+        self.noise_counts_ = np.zeros((len(classes), data.n_features), dtype=np.int64)
+        self.noise_counts_[:, data.items] = bits.noise_counts(model)
+        self._hits = count_hits(bits, model)
+
+    # ------------------------------------------------------------------ input
+
+    def _binary_rows(self, X: Any, reset: bool) -> BinaryMatrix:
+        if self.binarize is None:
+            reject_text_columns(X)
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
+        return as_binary(X, self.binarize, getattr(self, "feature_names_in_", None))
+
+    def _code_tables(self) -> list[CodeTable]:
+        return [
+            CodeTable.from_counts(self.components_ | altered, usage, noise)
+            for altered, usage, noise in zip(self.alterations_, self.usage_counts_, self.noise_counts_, strict=True)
+        ]
+
+    def _check_parameters(self) -> None:
+        if self.algorithm not in ALGORITHMS:
+            known = " or ".join(repr(name) for name in ALGORITHMS)
+            raise ValueError(f"algorithm must be {known}, not {self.algorithm!r}.")
+        for name in ("rank_step", "max_iter", "n_restarts", "max_rank"):
+            value = getattr(self, name)
+            if name == "max_rank" and value is None:
+                continue
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
+        if not _is_real(self.tol) or not self.tol >= 0:
+            raise ValueError(f"tol must be a number of at least 0, not {self.tol!r}.")
+        if self.binarize is not None and not (_is_real(self.binarize) and np.isfinite(self.binarize)):
+            raise ValueError(f"binarize must be a number (values above it become ones) or None, not {self.binarize!r}.")
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
+            raise ValueError(f"n_jobs must be a whole number other than 0, or None, not {self.n_jobs!r}.")
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback must be a function of one Progress argument or None, not {self.callback!r}.")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        # Usage is boolean whatever the data was.
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+@contextmanager
+def _all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Give the estimator its former state back if the block fails or is interrupted."""
+    before = copy.copy(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
+
+
+def _by_area(model: BinaryModel, blocks: list[slice]) -> NDArray[np.intp]:
+    """Order the patterns by the number of cells they cover, largest first."""
+    area = np.zeros(model.rank)
+    for a, block in enumerate(blocks):
+        area += (model.X | model.V[a]).sum(axis=0) * model.Y[block].sum(axis=0)
+    return np.argsort(-area, kind="stable")
+
+
+def _split(
+    data: LabelledMatrix, model: BinaryModel, classes: NDArray[Any], numbers: NDArray[np.intp]
+) -> tuple[LabelledMatrix, BinaryModel]:
+    """Stack data and usage of a one-class model by the labels; no class alters anything."""
+    split = LabelledMatrix.from_rows(data.matrix, numbers[data.order], len(classes))
+    usage = model.Y[split.order]
+    whole = LabelledMatrix(split.matrix, split.blocks, data.order[split.order], data.items, data.n_features)
+    nothing = np.zeros((len(classes), *model.X.shape), dtype=bool)
+    return whole, BinaryModel(model.X, nothing, usage)

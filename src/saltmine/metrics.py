@@ -1,0 +1,213 @@
+"""How near a model comes to planted truth, and how well it describes data (SPEC 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils.validation import check_array, check_consistent_length
+
+from saltmine.binary import description
+from saltmine.binary.bits import BitMatrix
+from saltmine.binary.model import BinaryModel
+from saltmine.matrix.labelled import LabelledMatrix
+from saltmine.matrix.validation import as_binary, class_numbers
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Factors of a fitted estimator or of planted truth, and the class number of every row."""
+
+    components: NDArray[np.bool_]
+    alterations: NDArray[np.bool_]
+    usage: NDArray[np.bool_]
+    numbers: NDArray[np.intp] | None
+
+    @classmethod
+    def of(cls, model: Any) -> _Parts:
+        suffix = "_" if hasattr(model, "components_") else ""
+        try:
+            factors = [getattr(model, name + suffix) for name in ("components", "alterations", "usage")]
+            components, alterations, usage = (np.asarray(factor, dtype=bool) for factor in factors)
+        except AttributeError:
+            raise TypeError(
+                f"{type(model).__name__} has no components, alterations and usage; pass a fitted model or the result "
+                "of make_planted."
+            ) from None
+        labels = getattr(model, "row_labels_" if suffix else "y", None)
+        return cls(components, alterations, usage, None if labels is None else class_numbers(labels)[1])
+
+    def patterns(self, a: int) -> NDArray[np.float64]:
+        """Items of every pattern in class a, (r, n)."""
+        return np.asarray(self.components | self.alterations[a], dtype=np.float64)
+
+    def rows(self, a: int, numbers: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Usage of every pattern in class a, (m_a, r)."""
+        return np.asarray(self.usage[numbers == a], dtype=np.float64)
+
+
+def f_measure(truth: Any, model: Any) -> float:
+    """Micro-averaged F-measure of matched patterns, averaged over the classes.
+
+    Parameters
+    ----------
+    truth : result of `make_planted`, or a fitted model
+        Its labels say which row belongs to which class.
+    model : fitted model, or anything with ``components``, ``alterations`` and ``usage``
+
+    Examples
+    --------
+    >>> from saltmine.datasets import make_planted
+    >>> planted = make_planted(100, [60, 40], rank=3, random_state=0)
+    >>> f_measure(planted, planted)
+    1.0
+    """
+    planted, found = _comparable(truth, model)
+    scores = []
+    for a in range(len(planted.alterations)):
+        planted_tiles = planted.patterns(a), planted.rows(a, planted.numbers)
+        found_tiles = found.patterns(a), found.rows(a, planted.numbers)
+        precision, recall = _matched(planted_tiles, found_tiles)
+        scores.append(_harmonic(precision, recall))
+    return float(np.mean(scores))
+
+
+def alteration_recall(truth: Any, model: Any) -> float:
+    """Recall of the planted alterations (rec_V), averaged over the classes that have any; NaN if none has.
+
+    A planted alteration may be found in any pattern or alteration of the model.
+    """
+    planted, found = _comparable(truth, model)
+    everything = np.concatenate([found.components, *found.alterations]).astype(np.float64)
+    copies = 1 + len(found.alterations)
+    recalls = []
+    for a in range(len(planted.alterations)):
+        altered = planted.alterations[a].astype(np.float64)
+        rows = planted.rows(a, planted.numbers)
+        if rows.sum(axis=0) @ altered.sum(axis=1) > 0:
+            usage = np.tile(found.rows(a, planted.numbers), copies)
+            recalls.append(_matched((altered, rows), (everything, usage))[1])
+    return float(np.mean(recalls)) if recalls else float("nan")
+
+
+def class_rank(model: Any) -> NDArray[np.int64]:
+    """Count, for every class, the patterns with more than one item and more than one row in it."""
+    parts = _Parts.of(model)
+    if parts.numbers is None:
+        raise TypeError(f"{type(model).__name__} does not say which class its rows belong to (row_labels_ or y).")
+    ranks = []
+    for a in range(len(parts.alterations)):
+        items, rows = parts.patterns(a).sum(axis=1), parts.rows(a, parts.numbers).sum(axis=0)
+        ranks.append(np.count_nonzero((items > 1) & (rows > 1)))
+    return np.array(ranks)
+
+
+def residual(model: Any, X: Any, y: Any) -> int:
+    """Count the cells in which the data and the model differ (RSS).
+
+    Parameters
+    ----------
+    model : fitted model or planted truth
+    X, y : the data it was fitted on, rows in the same order
+    """
+    parts = _Parts.of(model)
+    data, binary = _stack(X, y, parts.components, parts.alterations, parts.usage)
+    return int(BitMatrix(data.matrix, data.blocks).noise_counts(binary).sum())
+
+
+def description_length(X: Any, y: Any, components: ArrayLike, alterations: ArrayLike, usage: ArrayLike) -> float:
+    """Return the exact f, in nats, of any binary model of the data.
+
+    Parameters
+    ----------
+    X : (m, n) array-like or sparse, 0/1
+    y : (m,) labels
+    components, alterations, usage : (r, n), (c, r, n), (m, r)
+        A pattern with an item that never occurs in ``X`` has no code: f is then infinite.
+
+    Examples
+    --------
+    >>> from saltmine.datasets import make_planted
+    >>> p = make_planted(100, [60, 40], rank=3, random_state=0)
+    >>> with_patterns = description_length(p.X, p.y, p.components, p.alterations, p.usage)
+    >>> without = description_length(p.X, p.y, p.components[:0], p.alterations[:, :0], p.usage[:, :0])
+    >>> with_patterns < without
+    True
+    """
+    factors = [np.asarray(factor).astype(bool) for factor in (components, alterations, usage)]
+    data, binary = _stack(X, y, *factors)
+    absent = np.setdiff1d(np.arange(data.n_features), data.items)
+    if factors[0][:, absent].any() or factors[1][:, :, absent].any():
+        return float("inf")
+    return description.description_length(BitMatrix(data.matrix, data.blocks), binary)
+
+
+def _stack(
+    X: Any, y: Any, components: NDArray[np.bool_], alterations: NDArray[np.bool_], usage: NDArray[np.bool_]
+) -> tuple[LabelledMatrix, BinaryModel]:
+    """Bring data and factors into the form of the binary stage."""
+    check_consistent_length(X, y, usage)
+    matrix = as_binary(check_array(X, accept_sparse="csr", ensure_all_finite=False), None)
+    classes, numbers = class_numbers(y)
+    expected = (len(classes), usage.shape[1], matrix.shape[1])
+    if alterations.shape != expected or components.shape != expected[1:]:
+        raise ValueError(
+            f"{len(classes)} classes, {usage.shape[1]} patterns and {matrix.shape[1]} columns need components of shape "
+            f"{expected[1:]} and alterations of shape {expected}, not {components.shape} and {alterations.shape}."
+        )
+    data = LabelledMatrix.from_rows(matrix, numbers, len(classes))
+    model = BinaryModel(
+        components[:, data.items].T, alterations[:, :, data.items].transpose(0, 2, 1), usage[data.order]
+    )
+    return data, model
+
+
+def _comparable(truth: Any, model: Any) -> tuple[Any, _Parts]:
+    planted, found = _Parts.of(truth), _Parts.of(model)
+    if planted.numbers is None:
+        raise TypeError(f"{type(truth).__name__} does not say which class its rows belong to (y or row_labels_).")
+    same = planted.usage.shape[0] == found.usage.shape[0] and planted.components.shape[1:] == found.components.shape[1:]
+    if not same:
+        raise ValueError(
+            f"The truth has {planted.usage.shape[0]} rows and {planted.components.shape[1]} columns, the model "
+            f"{found.usage.shape[0]} and {found.components.shape[1]}; compare models of the same data."
+        )
+    if len(found.alterations) == 1 < len(planted.alterations):
+        # A model that knows no classes says the same of all of them.
+        repeated = np.repeat(found.alterations, len(planted.alterations), axis=0)
+        found = _Parts(found.components, repeated, found.usage, found.numbers)
+    if len(found.alterations) != len(planted.alterations):
+        raise ValueError(
+            f"The truth has {len(planted.alterations)} classes and the model {len(found.alterations)}; compare models "
+            "of the same labels."
+        )
+    return planted, found
+
+
+Tiles = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _matched(planted: Tiles, found: Tiles) -> tuple[float, float]:
+    """Match tiles (items, rows) one to one by their F-measures; return micro precision and recall of the matching.
+
+    What stays without a partner counts as matched with an empty tile.
+    """
+    overlap = (planted[0] @ found[0].T) * (planted[1].T @ found[1])
+    planted_area = planted[0].sum(axis=1) * planted[1].sum(axis=0)
+    found_area = found[0].sum(axis=1) * found[1].sum(axis=0)
+    sums = planted_area[:, None] + found_area
+    scores = np.divide(2 * overlap, sums, out=np.zeros_like(overlap), where=sums > 0)
+    s, t = linear_sum_assignment(scores, maximize=True)
+    hits = overlap[s, t].sum()
+    return _share(hits, found_area.sum()), _share(hits, planted_area.sum())
+
+
+def _share(part: float, whole: float) -> float:
+    return float(part / whole) if whole > 0 else 1.0
+
+
+def _harmonic(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0

@@ -1,0 +1,1 @@
+"""The fitted model: encoding new rows with it, its patterns as a table, its file."""

@@ -1,0 +1,84 @@
+"""The patterns of a fitted model as a tidy table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltmine.binary.bits import BitMatrix
+from saltmine.binary.model import BinaryModel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COMMON = "common"
+
+
+def entries(
+    components: NDArray[np.bool_], alterations: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """List what the patterns consist of: pattern, item and class of every entry, -1 for the shared part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shared = np.array([[True, False]])
+    >>> altered = np.array([[[False, True]], [[False, False]]])
+    >>> [column.tolist() for column in entries(shared, altered)]
+    [[0, 0], [0, 1], [-1, 0]]
+    """
+    owner, pattern, item = np.nonzero(np.concatenate([components[None], alterations]))
+    order = np.lexsort((item, owner, pattern))
+    return pattern[order], item[order], owner[order] - 1
+
+
+def count_hits(bits: BitMatrix, model: BinaryModel) -> NDArray[np.int64]:
+    """Count for every entry, in the order of `entries`, how often its item occurs in the rows that use its pattern.
+
+    Shape (c, entries).
+    """
+    usage = bits.pack_usage(model.Y)
+    pattern, item, _ = entries(model.X.T, model.V.transpose(0, 2, 1))
+    hits = [bits.hits(usage, item[pattern == s], s) for s in range(model.rank)]
+    return np.concatenate([np.zeros((len(bits.blocks), 0), dtype=np.int64), *hits], axis=1)
+
+
+def pattern_table(
+    components: NDArray[np.bool_],
+    alterations: NDArray[np.bool_],
+    usage_counts: NDArray[np.int64],
+    hits: NDArray[np.int64],
+    classes: NDArray[Any],
+    names: NDArray[Any] | None,
+) -> pd.DataFrame:
+    """Return one row per pattern, item and role; see `CSalt.patterns` for the columns."""
+    import pandas as pd
+
+    pattern, item, owner = entries(components, alterations)
+    used_by = (usage_counts > 0).sum(axis=0)
+    # A pattern that one class alone uses belongs to that class, shared part and all.
+    only_class = usage_counts.argmax(axis=0)
+    shared_role = [
+        str(classes[only_class[s]]) if used_by[s] == 1 and len(classes) > 1 else COMMON for s in range(len(components))
+    ]
+    table = pd.DataFrame(
+        {
+            "pattern": pattern,
+            "item": item if names is None else names[item],
+            "role": pd.Series(
+                [
+                    shared_role[s] if a < 0 else str(classes[a])
+                    for s, a in zip(pattern.tolist(), owner.tolist(), strict=True)
+                ],
+                dtype=object,
+            ),
+            "alteration": owner >= 0,
+        }
+    )
+    for a, label in enumerate(classes):
+        used = usage_counts[a, pattern]
+        table[f"usage_{label}"] = used
+        table[f"support_{label}"] = np.divide(hits[a], used, out=np.full(len(used), np.nan), where=used > 0)
+    return table
