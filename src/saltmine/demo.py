@@ -83,9 +83,7 @@ def main() -> None:
     saved = 1 - model.description_length_ / model.null_description_length_
     print(f"{len(X)} digits of {X.shape[1]} pixels: {model.n_components_} patterns describe them in", end=" ")
     print(f"{model.description_length_:,.0f} nats, {saved:.0%} less than without patterns.\n")
-    print(
-        f"# ink that both digits share, {DIGITS[0]} or {DIGITS[1]} ink that only this digit has; the largest patterns:\n"
-    )
+    print("The largest patterns and how many digits use them (# shared ink, 3 and 8 ink of that digit only):\n")
     for first in range(0, min(SHOWN, model.n_components_), 4):
         print(as_text(model, range(first, min(first + 4, model.n_components_))) + "\n")
     altered = model.patterns().query("alteration").groupby("role").size()

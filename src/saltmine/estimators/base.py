@@ -218,6 +218,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             raise ValueError(f"binarize must be a number (values above it become ones) or None, not {self.binarize!r}.")
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
             raise ValueError(f"n_jobs must be a whole number other than 0, or None, not {self.n_jobs!r}.")
+        if not isinstance(self.verbose, Integral) or self.verbose < 0:
+            raise ValueError(f"verbose must be 0 or 1, not {self.verbose!r}.")
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function of one Progress argument or None, not {self.callback!r}.")
 

@@ -25,7 +25,7 @@ def reject_text_columns(X: Any) -> None:
             continue
         for row, value in enumerate(column):
             is_number = isinstance(value, (bool, int, float, np.bool_, np.number))
-            if not is_number and value is not None and not _is_missing(value):
+            if not is_number and not _is_missing(value):
                 raise ValueError(
                     f"Column {name!r} holds {value!r} (row {row}), which is not a number; turn each of its values into "
                     "a 0/1 column of its own first, for example with pandas.get_dummies."
@@ -33,7 +33,7 @@ def reject_text_columns(X: Any) -> None:
 
 
 def _is_missing(value: Any) -> bool:
-    return type(value).__name__ in ("NAType", "NaTType")
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def as_binary(
@@ -133,15 +133,14 @@ def class_numbers(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
     labels = column_or_1d(y, warn=True)
     if labels.dtype == object:
         for row, label in enumerate(labels):
-            if label is None or label != label or _is_missing(label):
+            if _is_missing(label) or label != label:
                 raise ValueError(f"Row {row} has no label (y holds {label!r}); give it one or drop the row.")
+        kinds = {type(label).__name__ for label in labels}
+        if len(kinds) > 1:
+            raise ValueError(
+                f"y mixes labels of different kinds ({', '.join(sorted(kinds))}); make them all text, for example with "
+                "y.astype(str)."
+            )
     check_classification_targets(labels)
-    try:
-        classes, numbers = np.unique(labels, return_inverse=True)
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in labels})
-        raise ValueError(
-            f"y mixes labels of different kinds ({', '.join(kinds)}); make them all text, for example with "
-            "y.astype(str)."
-        ) from None
+    classes, numbers = np.unique(labels, return_inverse=True)
     return classes, numbers

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from saltmine import CSalt
+from saltmine.datasets import make_planted
+from saltmine.matrix.operator import DenseOperator, SparseOperator
+from saltmine.matrix.threads import ThreadTeam
+
+
+@pytest.fixture(scope="session")
+def planted():
+    """Small data with clear structure: fits in a second or two."""
+    return make_planted(100, [90, 90], rank=3, noise=0.03, random_state=3)
+
+
+@pytest.fixture(scope="session")
+def fitted(planted):
+    return CSalt(random_state=0).fit(planted.X, planted.y)
+
+
+def make_dense(matrix, blocks, team):
+    return DenseOperator(matrix, blocks, team)
+
+
+def make_sparse(matrix, blocks, team):
+    return SparseOperator(sp.csr_array(matrix), blocks, team)
+
+
+@pytest.fixture(params=[make_dense, make_sparse], ids=["dense", "sparse"])
+def operator_kind(request):
+    """Every data operator: tests that take it run once on each."""
+    return request.param
+
+
+@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+def team(request):
+    with ThreadTeam(request.param) as open_team:
+        yield open_team
+
+
+@pytest.fixture
+def small_data():
+    """Return a 13 x 9 matrix in three classes of different size, every item present."""
+    rng = np.random.default_rng(7)
+    matrix = rng.random((13, 9)) < 0.4
+    matrix[0] = True
+    return matrix, [slice(0, 5), slice(5, 6), slice(6, 13)]

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saltmine.binary.bits import BitMatrix
+from saltmine.binary.description import description_length
+from saltmine.binary.model import BinaryModel, drop_trivial, drop_unused_alterations, repair_alterations
+from saltmine.binary.rounding import THRESHOLDS, round_factors
+
+
+@st.composite
+def relaxed(draw):
+    c, r = draw(st.integers(1, 3)), draw(st.integers(0, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    m, n = 4 * c, 7
+    matrix = rng.random((m, n)) < 0.5
+    matrix[0] = True
+    levels = np.array([0, 0.05, 0.3, 0.5, 0.77, 1])
+    factors = [rng.choice(levels, shape) for shape in ((n, r), (c, n, r), (m, r))]
+    return matrix, [slice(4 * a, 4 * a + 4) for a in range(c)], factors
+
+
+@settings(max_examples=30, deadline=None)
+@given(relaxed())
+def test_the_best_of_all_441_threshold_pairs_is_found(case):
+    matrix, blocks, (X, V, Y) = case
+    bits = BitMatrix(matrix, blocks)
+    lowest = np.inf
+    for t1 in THRESHOLDS:
+        for t2 in THRESHOLDS:
+            patterns = t1 <= X
+            model = BinaryModel(patterns, repair_alterations(patterns, t1 <= V), t2 <= Y)
+            model = drop_trivial(drop_unused_alterations(model, blocks))
+            lowest = min(lowest, description_length(bits, model))
+    model, length = round_factors(X, V, Y, bits)
+    assert length == pytest.approx(lowest)
+    assert length == pytest.approx(description_length(bits, model))
+
+
+@settings(max_examples=30, deadline=None)
+@given(relaxed())
+def test_what_comes_out_satisfies_the_definition_and_has_no_trivial_pattern(case):
+    matrix, blocks, factors = case
+    model, _ = round_factors(*factors, BitMatrix(matrix, blocks))
+    assert not (model.X & model.V).any()
+    assert not model.V.all(axis=0).any()
+    assert ((model.X | model.V.any(axis=0)).sum(axis=0) >= 2).all()
+    assert (model.Y.sum(axis=0) >= 2).all()
+    for a, rows in enumerate(blocks):
+        unused = ~model.Y[rows].any(axis=0)
+        assert not model.V[a][:, unused].any()
+
+
+def test_thresholds_are_those_of_the_paper():
+    assert len(THRESHOLDS) == 21
+    np.testing.assert_allclose(THRESHOLDS, [0.05 * k for k in range(21)])
+
+
+def test_clearing_alterations_of_classes_that_do_not_use_a_pattern_never_costs():
+    rng = np.random.default_rng(0)
+    matrix = rng.random((20, 8)) < 0.4
+    matrix[0] = True
+    blocks = [slice(0, 10), slice(10, 20)]
+    bits = BitMatrix(matrix, blocks)
+    Y = rng.random((20, 2)) < 0.5
+    Y[:10, 0] = False
+    model = BinaryModel(rng.random((8, 2)) < 0.3, rng.random((2, 8, 2)) < 0.3, Y)
+    cleared = drop_unused_alterations(model, blocks)
+    assert not cleared.V[0][:, 0].any()
+    assert description_length(bits, cleared) <= description_length(bits, model)

@@ -1,0 +1,144 @@
+"""Every message that bad input can meet, on dense and sparse data."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from saltmine import CSalt, Primp
+from saltmine.matrix.validation import as_binary, class_numbers
+
+Y = [0, 0, 1, 1]
+
+
+def table(value, column=1, row=2):
+    X = np.zeros((4, 3))
+    X[0] = 1
+    X[row, column] = value
+    return X
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_matrix, sp.coo_array])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (0.5, r"Column 1 holds 0.5 in row 2, which is neither 0 nor 1; pass binarize=t"),
+        (7, r"Column 1 holds 7.0 in row 2, which is neither 0 nor 1"),
+        (-1, r"Column 1 holds -1.0 in row 2"),
+        (np.nan, r"Column 1 holds a missing value \(NaN\) in row 2; fill it"),
+        (np.inf, r"Column 1 holds an infinite value \(inf\) in row 2"),
+    ],
+)
+def test_what_is_not_binary_is_named(form, value, message):
+    for model in (CSalt(), Primp()):
+        with pytest.raises(ValueError, match=message):
+            model.fit(form(table(value)), Y)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_threshold_does_not_hide_missing_or_infinite_values(form, value):
+    with pytest.raises(ValueError, match=r"Column 1 holds an? (missing|infinite) value"):
+        CSalt(binarize=0.5).fit(form(table(value)), Y)
+
+
+def test_column_names_are_used():
+    frame = pd.DataFrame(table(3), columns=["shoes", "hats", "gloves"])
+    with pytest.raises(ValueError, match=r"Column 'hats' holds 3\.0 in row 2"):
+        CSalt().fit(frame, Y)
+
+
+def test_whole_numbers_are_shown_as_such():
+    with pytest.raises(ValueError, match="Column 0 holds 5 in row 1"):
+        as_binary(np.array([[1, 0], [5, 1]]), None)
+
+
+def test_text_columns_are_named():
+    frame = pd.DataFrame({"on": [0, 1, 1, 0], "colour": ["red", "blue", "red", "red"]})
+    with pytest.raises(ValueError, match=r"Column 'colour' holds 'red' \(row 0\), which is not a number; turn each"):
+        CSalt().fit(frame, Y)
+
+
+def test_nullable_columns_are_read_and_their_gaps_named():
+    full = pd.DataFrame({"a": [1, 1, 0, 0], "b": [1, 1, 0, 1]}, dtype="boolean")
+    assert CSalt(max_iter=20, random_state=0).fit(full, Y).n_features_in_ == 2
+    full.loc[1, "b"] = pd.NA
+    with pytest.raises(ValueError, match=r"Column 'b' holds a missing value \(NaN\) in row 1"):
+        CSalt().fit(full, Y)
+
+
+def test_duplicate_entries_of_a_sparse_matrix_add_up_and_are_then_not_binary():
+    X = sp.coo_array(([1, 1, 1], ([0, 0, 1], [0, 0, 1])), shape=(4, 2))
+    with pytest.raises(ValueError, match="Column 0 holds 2 in row 0"):
+        CSalt().fit(X, Y)
+
+
+def test_stored_zeros_are_zeros():
+    X = sp.csr_array(([1, 0, 1], ([0, 1, 2], [0, 1, 1])), shape=(4, 2))
+    binary = as_binary(X, None)
+    assert binary.nnz == 2
+    assert X.nnz == 3
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_binarize_takes_values_above_the_threshold(form):
+    X = np.array([[0.0, 0.2], [0.5, 0.7]])
+    binary = as_binary(form(X), 0.5)
+    np.testing.assert_array_equal(np.asarray(binary @ np.eye(2)) != 0, X > 0.5)
+
+
+def test_a_negative_threshold_needs_dense_data():
+    with pytest.raises(ValueError, match="binarize=-1 would turn every zero of a sparse matrix into a one"):
+        CSalt(binarize=-1).fit(sp.eye_array(4, format="csr"), Y)
+    assert as_binary(np.zeros((2, 2)), -1).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["a", None, "b", "b"], r"Row 1 has no label \(y holds None\); give it one or drop the row"),
+        (np.array(["a", np.nan, "b", "b"], dtype=object), r"Row 1 has no label"),
+        (pd.Series(["a", pd.NA, "b", "b"], dtype=object), r"Row 1 has no label"),
+        (np.array(["a", 1, "b", 2], dtype=object), r"y mixes labels of different kinds \(int, str\)"),
+        ([0.5, 1.5, 2.5, 3.7], "continuous"),
+        ([0, 1], r"X has 4 rows and y 2 labels; they must be as many"),
+    ],
+)
+def test_labels_that_name_no_class_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        CSalt().fit(table(1), y)
+
+
+def test_classes_are_sorted_and_numbered():
+    classes, numbers = class_numbers(pd.Series(["b", "a", "b"], dtype="category"))
+    assert classes.tolist() == ["a", "b"]
+    assert numbers.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"algorithm": "magic"}, "algorithm must be 'saltmine' or 'paper', not 'magic'"),
+        ({"max_rank": 0}, "max_rank must be a whole number of at least 1, not 0"),
+        ({"rank_step": 2.5}, "rank_step must be a whole number of at least 1, not 2.5"),
+        ({"max_iter": True}, "max_iter must be a whole number"),
+        ({"n_restarts": -1}, "n_restarts must be a whole number"),
+        ({"tol": -0.1}, "tol must be a number of at least 0, not -0.1"),
+        ({"tol": float("nan")}, "tol must be a number of at least 0, not nan"),
+        ({"binarize": "yes"}, r"binarize must be a number \(values above it become ones\) or None, not 'yes'"),
+        ({"binarize": float("nan")}, "binarize must be a number"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number other than 0, or None, not 0"),
+        ({"callback": 5}, "callback must be a function of one Progress argument or None, not 5"),
+        ({"verbose": "loud"}, "verbose must be 0 or 1"),
+    ],
+)
+@pytest.mark.parametrize("kind", [CSalt, Primp])
+def test_wrong_parameters_are_named(kind, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**parameters).fit(table(1), Y)
+
+
+def test_labels_are_needed_by_csalt_only():
+    with pytest.raises(ValueError, match="CSalt requires y to be passed, but the target y is None"):
+        CSalt().fit(table(1), None)
+    assert Primp(max_iter=20).fit(table(1)).classes_.tolist() == [0]
