@@ -37,6 +37,7 @@ SHAPES = ((500, 1600), (1600, 500), (800, 1000), (1000, 800))  # (n, m), as the 
 RANK = 24
 FIRST_SEED = 5000
 METHODS = ("paper", "primp", "nmf")
+DEFAULT_METHODS = ("paper", "nmf")
 
 
 @dataclass(frozen=True)
@@ -149,11 +150,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what comes back of planted patterns and alterations.")
     parser.add_argument("--quick", action="store_true", help="two shapes of one case")
     parser.add_argument("--jobs", type=int, default=2, help="fits at the same time")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=DEFAULT_METHODS, help="what to compare")
     parser.add_argument("-o", "--output", type=Path, default=Path("out/planted.csv"), help="results as csv")
     args = parser.parse_args()
     chosen, shapes = (QUICK, QUICK_SHAPES) if args.quick else (cases(), SHAPES)
     todo = [
-        (method, case, shape, FIRST_SEED + k) for case in chosen for k, shape in enumerate(shapes) for method in METHODS
+        (method, case, shape, FIRST_SEED + k)
+        for case in chosen
+        for k, shape in enumerate(shapes)
+        for method in args.methods
     ]
     progress, rows = Console(stderr=True), list[dict[str, Any]]()
     for row in run(todo, args.jobs, args.output):
