@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TIME_IMPORTS = """
 import time
 begin = time.perf_counter()
-import sklearn.base, sklearn.utils.validation
+import sklearn
 middle = time.perf_counter()
 import saltmine
 print(middle - begin, time.perf_counter() - middle)

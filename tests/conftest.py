@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import os
+
+# Before scipy is imported: without it scikit-learn's check of array-API input would be skipped.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 import numpy as np
 import pytest
 import scipy.sparse as sp

@@ -51,10 +51,17 @@ def test_attributes_have_the_shapes_of_the_contract(planted, fitted):
     np.testing.assert_array_equal(fitted.row_labels_, planted.y)
 
 
-def test_planted_structure_comes_back(planted, fitted):
-    assert f_measure(planted, fitted) > 0.95
-    assert alteration_recall(planted, fitted) > 0.85
-    assert np.abs(class_rank(fitted) - class_rank(planted)).max() <= 1
+def test_planted_structure_comes_back_and_the_rank_grows_until_it_is_not_exhausted():
+    planted = make_planted(300, [200, 200], rank=6, noise=0.05, random_state=0)
+    ranks = []
+    model = CSalt(algorithm="paper", rank_step=3, random_state=0, callback=lambda now: ranks.append(now.rank))
+    model.fit(planted.X, planted.y)
+    assert f_measure(planted, model) > 0.95
+    assert alteration_recall(planted, model) > 0.85
+    assert np.abs(class_rank(model) - class_rank(planted)).max() <= 1
+    assert sorted(set(ranks)) == list(range(3, max(ranks) + 1, 3))
+    assert max(ranks) > 3
+    assert max(ranks) - model.n_components_ > 1
 
 
 def test_description_length_is_that_of_the_stored_model(planted, fitted):
@@ -104,6 +111,7 @@ FORMS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Constructing a DIA matrix")
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_the_same_data_gives_the_same_model(planted, form):
     quick = {"max_iter": 100, "max_rank": 5, "random_state": 0}
@@ -230,21 +238,6 @@ def test_max_rank_limits_the_number_of_patterns(planted, max_rank):
     model.fit(planted.X, planted.y)
     assert model.n_components_ <= max_rank
     assert max(ranks) <= max_rank
-
-
-def test_the_rank_grows_while_it_is_exhausted():
-    planted = make_planted(100, [100, 100], rank=6, noise=0.01, random_state=1)
-    ranks = []
-    model = CSalt(rank_step=2, random_state=0, callback=lambda now: ranks.append(now.rank)).fit(planted.X, planted.y)
-    steps = sorted(set(ranks))
-    assert steps == list(range(2, 2 * len(steps) + 1, 2))
-    assert len(steps) > 2
-    assert steps[-1] - model.n_components_ > 1
-
-
-def test_paper_is_an_algorithm_of_its_own_name(planted):
-    model = CSalt(algorithm="paper", random_state=0).fit(planted.X, planted.y)
-    assert f_measure(planted, model) > 0.95
 
 
 def test_primp_takes_labels_for_reporting_only(planted):
