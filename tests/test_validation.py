@@ -53,9 +53,25 @@ def test_whole_numbers_are_shown_as_such():
         as_binary(np.array([[1, 0], [5, 1]]), None)
 
 
-def test_text_columns_are_named():
-    frame = pd.DataFrame({"on": [0, 1, 1, 0], "colour": ["red", "blue", "red", "red"]})
-    with pytest.raises(ValueError, match=r"Column 'colour' holds 'red' \(row 0\), which is not a number; turn each"):
+@pytest.mark.parametrize("binarize", [None, 0.5])
+@pytest.mark.parametrize("dtype", [object, "string", "category"])
+def test_text_columns_are_named(dtype, binarize):
+    frame = pd.DataFrame({"on": [0, 1, 1, 0], "colour": pd.Series(["red", "blue", "red", "red"], dtype=dtype)})
+    with pytest.raises(ValueError, match=r"Column 'colour' holds 'red' in row 0, which is not a number; turn each"):
+        CSalt(binarize=binarize).fit(frame, Y)
+
+
+@pytest.mark.parametrize("form", [list, lambda X: np.array(X, dtype=object)])
+def test_text_in_arrays_is_named(form):
+    with pytest.raises(ValueError, match="Column 1 holds 'x' in row 1, which is not a number"):
+        CSalt().fit(form([[1, 0], [1, "x"]]), [0, 1])
+    with pytest.raises(ValueError, match="Column 0 holds '1' in row 0, which is not a number"):
+        CSalt().fit(np.array([["1", "0"], ["0", "1"]]), [0, 1])
+
+
+def test_dates_are_named():
+    frame = pd.DataFrame({"day": pd.to_datetime(["2020-01-01"] * 4)})
+    with pytest.raises(ValueError, match=r"Column 'day' holds Timestamp.* in row 0, which is not a number"):
         CSalt().fit(frame, Y)
 
 

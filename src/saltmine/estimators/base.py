@@ -23,7 +23,7 @@ from saltmine.binary.model import BinaryModel
 from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.matrix.operator import make_operator
 from saltmine.matrix.threads import ThreadTeam
-from saltmine.matrix.validation import BinaryMatrix, as_binary, class_numbers, reject_text_columns
+from saltmine.matrix.validation import BinaryMatrix, as_binary, class_numbers, reject_text
 from saltmine.model.encoding import CodeTable
 from saltmine.model.files import save_model
 from saltmine.model.patterns import count_hits, pattern_table
@@ -191,8 +191,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     # ------------------------------------------------------------------ input
 
     def _binary_rows(self, X: Any, reset: bool) -> BinaryMatrix:
-        if self.binarize is None:
-            reject_text_columns(X)
+        reject_text(X)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
         return as_binary(X, self.binarize, getattr(self, "feature_names_in_", None))
 

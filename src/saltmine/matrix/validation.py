@@ -15,21 +15,30 @@ from sklearn.utils.validation import column_or_1d
 BinaryMatrix: TypeAlias = "NDArray[np.bool_] | sp.csr_array"
 
 
-def reject_text_columns(X: Any) -> None:
-    """Name the first column of a DataFrame that holds something other than numbers."""
-    if not (hasattr(X, "dtypes") and hasattr(X, "iloc") and hasattr(X, "columns")):
+def reject_text(X: Any) -> None:
+    """Name the first column that holds text, or anything else in a DataFrame that is not a number."""
+    if hasattr(X, "dtypes") and hasattr(X, "iloc") and hasattr(X, "columns"):
+        for position, dtype in enumerate(X.dtypes):
+            if getattr(dtype, "kind", "O") not in "biuf":
+                for row, value in enumerate(X.iloc[:, position]):
+                    is_number = isinstance(value, (bool, int, float, np.bool_, np.number))
+                    if not is_number and not _is_missing(value):
+                        raise ValueError(_not_a_number(repr(X.columns[position]), row, value))
         return
-    for position, name in enumerate(X.columns):
-        column = X.iloc[:, position]
-        if getattr(column.dtype, "kind", "O") in "biuf":
-            continue
-        for row, value in enumerate(column):
-            is_number = isinstance(value, (bool, int, float, np.bool_, np.number))
-            if not is_number and not _is_missing(value):
-                raise ValueError(
-                    f"Column {name!r} holds {value!r} (row {row}), which is not a number; turn each of its values into "
-                    "a 0/1 column of its own first, for example with pandas.get_dummies."
-                )
+    if isinstance(X, list):
+        X = np.asarray(X, dtype=object)
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS":
+        for row, column in np.ndindex(X.shape):
+            if isinstance(X[row, column], (str, bytes)):
+                raise ValueError(_not_a_number(str(column), row, X[row, column]))
+
+
+def _not_a_number(column: str, row: int, value: Any) -> str:
+    value = value.item() if isinstance(value, np.generic) else value
+    return (
+        f"Column {column} holds {value!r} in row {row}, which is not a number; turn each of its values into a 0/1 "
+        "column of its own first, for example with pandas.get_dummies."
+    )
 
 
 def _is_missing(value: Any) -> bool:
