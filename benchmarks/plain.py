@@ -82,7 +82,7 @@ def run_plain(D: Many, start: Factors, blocks: list[slice], n_iter: int) -> floa
     return objective(D, X, V, Y, u, mu)
 
 
-def compare(n: int = 1000, m: int = 800, rank: int = 30, n_iter: int = 50, rounds: int = 5) -> tuple[float, float]:
+def compare(n: int = 800, m: int = 1000, rank: int = 30, n_iter: int = 50, rounds: int = 5) -> tuple[float, float]:
     """Return ms per iteration, plain and ours, medians of alternating rounds; both look at the objective once."""
     planted = make_planted(n, [m // 2, m - m // 2], 24, random_state=0)
     data = LabelledMatrix.from_rows(planted.X, planted.y, 2)
@@ -108,7 +108,7 @@ def compare(n: int = 1000, m: int = 800, rank: int = 30, n_iter: int = 50, round
 def main() -> None:
     plain, ours = compare()
     times = f"plain numpy {plain:.1f} ms, saltmine {ours:.1f} ms, ratio {ours / plain:.2f}"
-    print(f"one iteration, 800 x 1000, rank 30: {times}")
+    print(f"one iteration, 800 columns x 1000 rows, rank 30: {times}")
 
 
 if __name__ == "__main__":
