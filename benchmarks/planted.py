@@ -56,8 +56,8 @@ def cases() -> list[Case]:
     """Return what the paper varies: noise with two to four classes, and the share of the first class."""
     found = [Case(f"2 classes, noise {p:.0%}", (0.5, 0.5), p) for p in (0, 0.05, 0.1, 0.15, 0.2, 0.25)]
     for c in (3, 4):
-        found += [Case(f"{c} classes, noise {p:.0%}", (1 / c,) * c, p) for p in (0, 0.1, 0.2)]
-    found += [Case(f"first class {share:.0%} of rows", (share, 1 - share), 0.1) for share in (0.1, 0.2, 0.3)]
+        found += [Case(f"{c} classes, noise {p:.0%}", (1 / c,) * c, p) for p in (0, 0.1, 0.2, 0.25)]
+    found += [Case(f"first class {share:.0%} of rows", (share, 1 - share), 0.1) for share in (0.05, 0.1, 0.2, 0.3)]
     return found
 
 

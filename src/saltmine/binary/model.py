@@ -48,10 +48,13 @@ def repair_alterations(X: Bools, V: Bools) -> Bools:
     return V & ~(X | V.all(axis=0))
 
 
-def drop_unused_alterations(model: BinaryModel, blocks: list[slice]) -> BinaryModel:
-    """Clear the alterations of classes that never use the pattern: they describe no data and cost code length."""
+def drop_idle_parts(model: BinaryModel, blocks: list[slice]) -> BinaryModel:
+    """Clear what describes no data: alterations of a class that never uses the pattern, usage where it has no items."""
     used = np.stack([model.Y[rows].any(axis=0) for rows in blocks])
-    return BinaryModel(model.X, model.V & used[:, None, :], model.Y)
+    V = model.V & used[:, None, :]
+    has_items = (model.X | V).any(axis=1)
+    Y = np.concatenate([model.Y[rows] & has_items[a] for a, rows in enumerate(blocks)])
+    return BinaryModel(model.X, V, Y)
 
 
 def drop_trivial(model: BinaryModel) -> BinaryModel:

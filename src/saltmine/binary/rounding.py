@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from saltmine.binary.bits import BitMatrix
 from saltmine.binary.description import description_length
-from saltmine.binary.model import BinaryModel, drop_trivial, drop_unused_alterations, repair_alterations
+from saltmine.binary.model import BinaryModel, drop_idle_parts, drop_trivial, repair_alterations
+from saltmine.matrix.operator import Floats
 
 THRESHOLDS = np.arange(21) / 20
-
-Floats = NDArray[np.floating]
 
 
 def round_factors(X: Floats, V: Floats, Y: Floats, bits: BitMatrix) -> tuple[BinaryModel, float]:
@@ -35,7 +34,7 @@ def best_thresholds(
         for t1 in _distinct(THRESHOLDS, X, V):
             patterns = t1 <= X
             model = BinaryModel(patterns, repair_alterations(patterns, t1 <= V), usage)
-            model = drop_trivial(drop_unused_alterations(model, blocks))
+            model = drop_trivial(drop_idle_parts(model, blocks))
             value = loss(model)
             if best is None or value < best[1]:
                 best = model, value
