@@ -12,6 +12,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+MOST_SECONDS = 1.0
 TIME_IMPORTS = """
 import time
 begin = time.perf_counter()
@@ -38,6 +39,8 @@ def main() -> None:
         times = sorted(tuple(map(float, run.stdout.split())) for run in runs)
         sklearn, saltmine = times[len(times) // 2]
         print(f"{wheel.name}: importing scikit-learn {sklearn:.2f} s, saltmine after it {saltmine:.2f} s more")
+        if saltmine > MOST_SECONDS:
+            sys.exit(f"importing saltmine must not take more than {MOST_SECONDS} s beyond scikit-learn")
 
 
 if __name__ == "__main__":

@@ -82,3 +82,9 @@ def test_the_same_seed_gives_the_same_data():
 def test_impossible_wishes_are_refused_with_a_sentence(arguments, message):
     with pytest.raises(ValueError, match=message):
         make_planted(**({"n_features": 100, "class_sizes": [50, 50], "rank": 3} | arguments))
+
+
+@pytest.mark.parametrize("wrong", [{"n_features": 100.0}, {"rank": 2.5}, {"class_sizes": 60}])
+def test_sizes_are_whole_numbers(wrong):
+    with pytest.raises(TypeError, match="must be whole numbers and class_sizes a list of them"):
+        make_planted(**({"n_features": 100, "class_sizes": [50, 50], "rank": 3} | wrong))

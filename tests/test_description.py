@@ -1,5 +1,7 @@
 """The exact f against an evaluation written independently, cell by cell."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -86,6 +88,9 @@ def test_columns_without_ones_change_nothing_unless_a_pattern_has_them():
     assert description_length(wide[0], y, wide[1], wide[2], usage) == pytest.approx(expected)
     wide[1][0, 5] = True
     assert description_length(wide[0], y, wide[1], wide[2], usage) == np.inf
+    # A pattern that nobody uses is not described.
+    usage[:, 0] = False
+    assert np.isfinite(description_length(wide[0], y, wide[1], wide[2], usage))
 
 
 def test_a_perfect_pattern_pays():
@@ -101,9 +106,9 @@ def test_a_perfect_pattern_pays():
 @settings(max_examples=20, deadline=None)
 @given(models())
 def test_residual_counts_the_cells_that_differ(model):
-    from types import SimpleNamespace
-
     X, y, components, alterations, usage = model
+    X = X.copy()
+    X[:, 0] = False
     cover = np.array([(usage[j] @ (components | alterations[y[j]]).astype(int)) > 0 for j in range(len(y))])
     found = residual(SimpleNamespace(components=components, alterations=alterations, usage=usage, y=y), X, y)
     assert found == (cover != X).sum()
@@ -128,5 +133,8 @@ def test_bit_sets_of_sparse_and_dense_data_agree():
 
 def test_shapes_that_do_not_fit_are_named():
     X = np.ones((4, 3), bool)
-    with pytest.raises(ValueError, match=r"2 classes, 1 patterns and 3 columns need components of shape \(1, 3\)"):
+    message = r"4 rows, 3 columns and 2 classes need components of shape \(r, 3\), .* not \(1, 2\)"
+    with pytest.raises(ValueError, match=message):
         description_length(X, [0, 0, 1, 1], np.ones((1, 2)), np.zeros((2, 1, 2)), np.ones((4, 1)))
+    with pytest.raises(ValueError, match=r"and \(4,\)"):
+        description_length(X, [0, 0, 1, 1], np.ones((1, 3)), np.zeros((2, 1, 3)), np.ones(4))

@@ -3,17 +3,21 @@
 import signal
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from saltmine import CSalt, Primp
 from saltmine.datasets import make_planted
@@ -145,6 +149,8 @@ def test_columns_without_ones_change_nothing(planted):
     assert not wide.components_[:, :3].any()
     assert not wide.alterations_[:, :, :3].any()
     assert wide.description_length_ == narrow.description_length_
+    rows = np.hstack([np.zeros((180, 3), bool), planted.X])
+    np.testing.assert_allclose(wide.code_lengths(rows), narrow.code_lengths(planted.X), rtol=1e-12)
 
 
 def test_rows_without_ones_use_nothing(planted):
@@ -195,12 +201,40 @@ def test_data_without_a_single_one_has_no_patterns():
 # ---------------------------------------------------------------- search
 
 
-def test_the_same_seed_gives_the_same_model_whatever_the_threads(planted):
+def test_the_same_seed_gives_the_same_model_whatever_the_threads():
+    # Large enough for BLAS to sum in another order when it has another number of threads.
+    planted = make_planted(500, [400, 400], rank=12, random_state=0)
     models = []
-    for n_threads in (1, 2):
+    for n_threads in (1, 2, 3):
         with threadpool_limits(n_threads, user_api="blas"):
-            models.append(CSalt(random_state=4, max_iter=1000).fit(planted.X, planted.y))
-    assert_same_model(*models)
+            model = CSalt(random_state=4, rank_step=20, max_rank=20, max_iter=60)
+            models.append(model.fit(planted.X, planted.y))
+    assert_same_model(models[0], models[1])
+    assert_same_model(models[0], models[2])
+
+
+def test_fits_at_the_same_time_do_not_disturb_each_other_or_blas(planted):
+    def blas_threads():
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    before = blas_threads()
+    inside = []
+    quick = {"max_iter": 150, "max_rank": 5, "callback": lambda now: inside.append(max(blas_threads()))}
+    alone = [CSalt(random_state=seed, **quick).fit(planted.X, planted.y) for seed in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        together = list(pool.map(lambda seed: CSalt(random_state=seed, **quick).fit(planted.X, planted.y), range(3)))
+    for one, two in zip(alone, together, strict=True):
+        assert_same_model(one, two)
+    assert set(inside) == {1}
+    assert blas_threads() == before
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_restarts_do_not_depend_on_the_user_s_joblib_settings(planted, backend):
+    quick = {"max_iter": 50, "max_rank": 3, "random_state": 0, "n_restarts": 2}
+    expected = CSalt(**quick).fit(planted.X, planted.y)
+    with parallel_config(backend):
+        assert_same_model(CSalt(n_jobs=2, **quick).fit(planted.X, planted.y), expected)
 
 
 def test_another_seed_starts_elsewhere(planted):
@@ -212,13 +246,10 @@ def test_restarts_keep_the_lowest_description_length(planted):
     quick = {"max_iter": 200, "max_rank": 5}
     several = CSalt(random_state=0, n_restarts=4, **quick).fit(planted.X, planted.y)
     lengths = []
-    seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=4)
-    for first in range(4):
+    for skipped in range(4):
         # The k-th restart alone: a generator whose next draw is its seed.
         state = np.random.RandomState(0)
-        assert state.randint(np.iinfo(np.int32).max, size=4).tolist() == seeds.tolist()
-        state = np.random.RandomState(0)
-        state.randint(np.iinfo(np.int32).max, size=first)
+        state.randint(np.iinfo(np.int32).max, size=skipped)
         lengths.append(CSalt(random_state=state, **quick).fit(planted.X, planted.y).description_length_)
     assert several.description_length_ == min(lengths)
     assert len(set(lengths)) > 1
@@ -361,6 +392,25 @@ def test_ctrl_c_leaves_a_fitted_model_as_it_was(planted):
     assert model.predict(planted.X).shape == (180,)
 
 
+@pytest.mark.parametrize("ending", [Interrupt(at=8), lambda now: 1 / 0], ids=["Ctrl-C", "error"])
+def test_no_restart_goes_on_after_the_fit_has_ended(planted, ending):
+    calls = []
+
+    def callback(now):
+        calls.append(now)
+        if len(calls) >= 8:
+            ending(now) if len(calls) > 8 or not isinstance(ending, Interrupt) else signal.raise_signal(signal.SIGINT)
+
+    model = CSalt(random_state=0, n_restarts=4, n_jobs=2, callback=callback)
+    with pytest.raises((KeyboardInterrupt, ZeroDivisionError)):
+        model.fit(planted.X, planted.y)
+    after = len(calls)
+    time.sleep(0.3)
+    assert len(calls) == after
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("saltmine")]
+    assert not hasattr(model, "components_")
+
+
 def test_failed_input_leaves_a_fitted_model_as_it_was(planted):
     model = CSalt(random_state=0, max_iter=100).fit(planted.X, planted.y)
     with pytest.raises(ValueError, match="neither 0 nor 1"):
@@ -374,7 +424,16 @@ def test_callback_gets_rank_iteration_and_objective(planted):
     assert all(isinstance(now, Progress) for now in seen)
     assert {now.rank for now in seen} == {10}
     assert [now.iteration for now in seen] == list(range(10, 201, 10))
-    assert [now.objective for now in seen] == model.history_[1:].tolist()
+    assert [now.objective for now in seen] == model.history_.tolist()
+
+
+def test_history_runs_through_all_ranks(planted):
+    seen = []
+    model = CSalt(random_state=0, rank_step=1, max_rank=3, max_iter=50, callback=seen.append)
+    model.fit(planted.X, planted.y)
+    assert sorted({now.rank for now in seen}) == [1, 2, 3]
+    assert [now.objective for now in seen] == model.history_.tolist()
+    assert model.n_iter_ == 150
 
 
 def test_verbose_shows_a_bar_on_standard_error_only(planted, capfd):
@@ -388,6 +447,12 @@ def test_verbose_shows_a_bar_on_standard_error_only(planted, capfd):
 def test_quiet_by_default(planted, capfd):
     CSalt(random_state=0, max_iter=50).fit(planted.X, planted.y)
     assert capfd.readouterr() == ("", "")
+
+
+def test_datasets_and_metrics_are_found_without_importing_them():
+    code = "import saltmine; saltmine.metrics.f_measure; saltmine.datasets.make_planted; saltmine.nothing"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "module 'saltmine' has no attribute 'nothing'" in run.stderr
 
 
 def test_importing_does_not_load_what_only_some_need():

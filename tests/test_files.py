@@ -157,13 +157,14 @@ def test_nothing_in_a_file_is_executed(path, tmp_path, monkeypatch):
         ({"header": {"estimator": "Forest"}}, "parts do not fit together"),
         ({"header": {"parameters": {"depth": 3}}}, "parts do not fit together"),
         ({"header": {"n_components_": 77}}, "rank or number of columns differ"),
-        ({"header": {"feature_names": ["a"]}}, "number of column names differs"),
+        ({"header": {"item_names": ["a"]}}, "number of column names differs"),
         ({"header": {"classes": {"labels": [1], "dtype": "<i8"}}}, "number of classes differs"),
         ({"header": {"shape": [1, 2]}}, "parts do not fit together"),
         ({"usage_": None}, "parts do not fit together"),
         ({"usage_": np.zeros(3, np.uint8)}, "usage_ has the wrong length"),
         ({"usage_counts_": np.zeros((1, 1))}, "usage_counts_ has shape"),
         ({"_hits": np.zeros((2, 1))}, "_hits has shape"),
+        ({"item_counts_": np.zeros((2, 100), dtype="U3")}, "item_counts_ has shape"),
         ({"row_classes": np.zeros(3, int)}, "number of rows differs"),
         ({"row_classes": np.full(180, 9)}, "parts do not fit together"),
     ],
@@ -192,6 +193,36 @@ def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(path, model, mon
         model.save(path)
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["model.salt"]
+
+
+class Mine(CSalt):
+    pass
+
+
+def test_what_load_would_not_know_is_not_saved(tmp_path):
+    model = Mine(max_iter=5).fit(np.eye(4), [0, 0, 1, 1])
+    with pytest.raises(TypeError, match="Mine cannot be saved: load would not know it"):
+        model.save(tmp_path / "m.salt")
+    dates = CSalt(max_iter=5).fit(np.eye(4), [0, 0, 1, 1])
+    dates.classes_ = np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")
+    with pytest.raises(TypeError, match=r"Labels such as datetime.date\(2020, 1, 1\) cannot be stored"):
+        dates.save(tmp_path / "m.salt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_column_numbers_of_a_table_come_back(tmp_path):
+    model = CSalt(max_iter=300, random_state=0).fit(
+        pd.DataFrame(np.ones((6, 3), int), columns=[7, 8, 9]), [0, 0, 0, 1, 1, 1]
+    )
+    model.save(tmp_path / "m.salt")
+    again = load(tmp_path / "m.salt")
+    assert not hasattr(again, "feature_names_in_")
+    pd.testing.assert_frame_equal(again.patterns(), model.patterns())
+
+
+def test_saving_onto_a_folder_is_refused(model, tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a folder; name a file in it"):
+        model.save(tmp_path)
 
 
 def test_a_folder_that_does_not_exist_is_named(model, tmp_path):

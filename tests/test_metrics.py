@@ -121,6 +121,16 @@ def test_a_model_without_classes_is_compared_with_every_class(truth):
     assert f_measure(truth, one_class) == f_measure(truth, two_classes)
 
 
+def test_residual_takes_models_of_one_class_and_data_that_a_model_made_binary(truth):
+    from saltmine import Primp
+
+    counts = truth.X * 3
+    model = Primp(binarize=0, max_iter=100, random_state=0).fit(counts)
+    cover = (model.usage_.astype(int) @ model.components_) > 0
+    assert residual(model, counts, truth.y) == (cover != truth.X).sum()
+    assert residual(model, counts, np.zeros(200)) == (cover != truth.X).sum()
+
+
 def test_what_cannot_be_compared_is_refused(truth):
     with pytest.raises(TypeError, match="int has no components, alterations and usage"):
         f_measure(truth, 3)

@@ -59,3 +59,22 @@ def test_a_model_without_patterns_has_an_empty_table():
     table = CSalt().fit(np.zeros((4, 3)), ["a", "a", "b", "b"]).patterns()
     assert len(table) == 0
     assert "support_a" in table.columns
+
+
+def test_a_pattern_that_two_of_three_classes_use_is_common():
+    X = np.zeros((30, 12), bool)
+    X[:20, :6] = True
+    X[20:, 6:] = True
+    model = CSalt(random_state=0, max_iter=2000).fit(X, np.repeat(["a", "b", "c"], 10))
+    table = model.patterns()
+    used_by = (model.usage_counts_ > 0).sum(axis=0)
+    assert 2 in used_by
+    for s, part in table[~table.alteration].groupby("pattern"):
+        assert (set(part.role) == {"common"}) == (used_by[s] > 1)
+
+
+def test_a_class_called_common_is_not_mistaken_for_the_shared_part(planted):
+    labels = np.array(["common", "rare"])[planted.y]
+    table = CSalt(random_state=0).fit(planted.X, labels).patterns()
+    assert set(table.role) <= {"common", "class common", "rare"}
+    assert "common" not in set(table[table.alteration].role)

@@ -6,7 +6,8 @@ import pytest
 import scipy.sparse as sp
 
 from saltmine import CSalt, Primp
-from saltmine.matrix.validation import as_binary, class_numbers
+from saltmine.matrix.labels import class_numbers
+from saltmine.matrix.validation import as_binary
 
 Y = [0, 0, 1, 1]
 
@@ -69,6 +70,38 @@ def test_text_in_arrays_is_named(form):
         CSalt().fit(np.array([["1", "0"], ["0", "1"]]), [0, 1])
 
 
+@pytest.mark.parametrize("gap", [None, pd.NA, np.nan])
+def test_gaps_in_objects_are_missing_values(gap):
+    X = np.array([[1, 0], [0, gap], [1, 1], [0, 1]], dtype=object)
+    for form in (X, pd.DataFrame(X), X.tolist()):
+        with pytest.raises(ValueError, match=r"Column 1 holds a missing value \(NaN\) in row 1"):
+            CSalt().fit(form, Y)
+
+
+def test_masked_entries_are_missing_values():
+    X = np.ma.masked_array(np.ones((4, 2)), mask=[[0, 0], [0, 0], [0, 1], [0, 0]])
+    with pytest.raises(ValueError, match=r"Column 1 holds a missing value \(NaN\) in row 2"):
+        CSalt().fit(X, Y)
+
+
+def test_column_numbers_of_a_table_are_its_own():
+    frame = pd.DataFrame(table(3), columns=[10, 20, 30])
+    with pytest.raises(ValueError, match=r"Column 20 holds 3\.0 in row 2"):
+        CSalt().fit(frame, Y)
+    items = CSalt(max_iter=300, random_state=0).fit(frame > -1, Y).patterns()["item"]
+    assert set(items) == {10, 20, 30}
+
+
+def test_two_columns_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="Two columns are called 'a'; rename one of them"):
+        CSalt().fit(pd.DataFrame(np.ones((4, 2)), columns=["a", "a"]), Y)
+
+
+def test_dates_in_arrays_are_named():
+    with pytest.raises(ValueError, match=r"Column 0 holds datetime.* in row 0, which is not a number"):
+        CSalt().fit(np.full((4, 2), np.datetime64("2020-01-01")), Y)
+
+
 def test_dates_are_named():
     frame = pd.DataFrame({"day": pd.to_datetime(["2020-01-01"] * 4)})
     with pytest.raises(ValueError, match=r"Column 'day' holds Timestamp.* in row 0, which is not a number"):
@@ -97,10 +130,12 @@ def test_stored_zeros_are_zeros():
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_binarize_takes_values_above_the_threshold(form):
-    X = np.array([[0.0, 0.2], [0.5, 0.7]])
-    binary = as_binary(form(X), 0.5)
-    np.testing.assert_array_equal(np.asarray(binary @ np.eye(2)) != 0, X > 0.5)
+@pytest.mark.parametrize("dtype", [float, int, bool])
+@pytest.mark.parametrize("threshold", [0, 0.5, 1, 2])
+def test_binarize_takes_values_above_the_threshold(form, dtype, threshold):
+    X = np.array([[0.0, 0.2, 3], [0.5, 0.7, 1]]).astype(dtype)
+    binary = as_binary(form(X), threshold)
+    np.testing.assert_array_equal(np.asarray(binary @ np.eye(3)) != 0, threshold < X)
 
 
 def test_a_negative_threshold_needs_dense_data():
@@ -112,9 +147,13 @@ def test_a_negative_threshold_needs_dense_data():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (["a", None, "b", "b"], r"Row 1 has no label \(y holds None\); give it one or drop the row"),
-        (np.array(["a", np.nan, "b", "b"], dtype=object), r"Row 1 has no label"),
-        (pd.Series(["a", pd.NA, "b", "b"], dtype=object), r"Row 1 has no label"),
+        (["a", None, "b", "b"], r"row 1 has no label \(None\); give it one or drop the row"),
+        (np.array(["a", np.nan, "b", "b"], dtype=object), r"row 1 has no label"),
+        (pd.Series(["a", pd.NA, "b", "b"], dtype=object), r"row 1 has no label"),
+        (pd.Series([1, None, 2, 2], dtype="Int64"), r"row 1 has no label"),
+        (pd.Series(["a", None, "b", "b"], dtype="category"), r"row 1 has no label"),
+        (pd.to_datetime(pd.Series(["2020-01-01", None, "2020-01-01", "2021-01-01"])), r"row 1 has no label"),
+        ([0.0, np.nan, 1.0, 1.0], r"row 1 has no label"),
         (np.array(["a", 1, "b", 2], dtype=object), r"y mixes labels of different kinds \(int, str\)"),
         ([0.5, 1.5, 2.5, 3.7], "continuous"),
         ([0, 1], r"X has 4 rows and y 2 labels; they must be as many"),
@@ -125,9 +164,24 @@ def test_labels_that_name_no_class_are_refused(y, message):
         CSalt().fit(table(1), y)
 
 
-def test_classes_are_sorted_and_numbered():
-    classes, numbers = class_numbers(pd.Series(["b", "a", "b"], dtype="category"))
-    assert classes.tolist() == ["a", "b"]
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        (pd.Series(["b", "a", "b"], dtype="category"), ["a", "b"]),
+        (pd.Series(["b", "a", "b"], dtype="string"), ["a", "b"]),
+        (pd.Series([2, 1, 2], dtype="Int64"), [1, 2]),
+        (pd.Series([True, False, True], dtype="boolean"), [False, True]),
+        (np.array([2, 1, 2], dtype=object), [1, 2]),
+        (np.array([True, False, True], dtype=object), [False, True]),
+        (np.array(["b", np.str_("a"), "b"], dtype=object), ["a", "b"]),
+        ([np.int64(2), 1, 2], [1, 2]),
+        ((2.0, 1.0, 2.0), [1.0, 2.0]),
+    ],
+)
+def test_classes_are_sorted_and_keep_their_kind(y, classes):
+    found, numbers = class_numbers(y)
+    assert found.tolist() == classes
+    assert [type(label) for label in found.tolist()] == [type(label) for label in classes]
     assert numbers.tolist() == [1, 0, 1]
 
 
@@ -135,17 +189,19 @@ def test_classes_are_sorted_and_numbered():
     ("parameters", "message"),
     [
         ({"algorithm": "magic"}, "algorithm must be 'saltmine' or 'paper', not 'magic'"),
+        ({"algorithm": ["paper"]}, "algorithm must be"),
         ({"max_rank": 0}, "max_rank must be a whole number of at least 1, not 0"),
         ({"rank_step": 2.5}, "rank_step must be a whole number of at least 1, not 2.5"),
         ({"max_iter": True}, "max_iter must be a whole number"),
         ({"n_restarts": -1}, "n_restarts must be a whole number"),
-        ({"tol": -0.1}, "tol must be a number of at least 0, not -0.1"),
-        ({"tol": float("nan")}, "tol must be a number of at least 0, not nan"),
+        ({"tol": -0.1}, r"tol must be a finite number of at least 0, not -0\.1"),
+        ({"tol": float("nan")}, "tol must be a finite number of at least 0, not nan"),
+        ({"tol": float("inf")}, "tol must be a finite number of at least 0, not inf"),
         ({"binarize": "yes"}, r"binarize must be a number \(values above it become ones\) or None, not 'yes'"),
         ({"binarize": float("nan")}, "binarize must be a number"),
         ({"n_jobs": 0}, "n_jobs must be a whole number other than 0, or None, not 0"),
         ({"callback": 5}, "callback must be a function of one Progress argument or None, not 5"),
-        ({"verbose": "loud"}, "verbose must be 0 or 1"),
+        ({"verbose": "loud"}, "verbose must be a whole number, 0 for a quiet fit"),
     ],
 )
 @pytest.mark.parametrize("kind", [CSalt, Primp])

@@ -42,7 +42,7 @@ class Settings:
 
 @dataclass
 class Solution:
-    """A binary model with its f, the iterations it took and the relaxed objective at every check."""
+    """A binary model with its f, the iterations it took and the relaxed objective at every check, rank after rank."""
 
     model: BinaryModel
     length: float
@@ -74,7 +74,7 @@ def paper(task: Task, settings: Settings, rng: np.random.Generator) -> Solution:
         )
         factors = descent.factors
         n_iter += descent.n_iter
-        history += descent.history
+        history += descent.history[1:]
         model, length = round_factors(factors.X, factors.V, factors.Y, task.bits)
         if rank - model.rank > 1 or rank >= limit:
             return Solution(model, length, n_iter, history)

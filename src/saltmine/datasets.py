@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,13 @@ def make_planted(
     >>> planted.X.shape, planted.components.shape, planted.alterations.shape, planted.usage.shape
     ((100, 100), (3, 100), (2, 3, 100), (100, 3))
     """
-    sizes = [int(size) for size in class_sizes]
+    try:
+        n_features, rank, sizes = index(n_features), index(rank), [index(size) for size in class_sizes]
+    except TypeError:
+        raise TypeError(
+            "n_features and rank must be whole numbers and class_sizes a list of them, "
+            f"not {n_features!r}, {rank!r} and {class_sizes!r}."
+        ) from None
     if n_features < 1 or rank < 0 or not sizes or min(sizes) < 1:
         raise ValueError("make_planted needs at least one column, one class and one row in every class, and rank >= 0.")
     if not 0 <= noise <= 1:

@@ -14,7 +14,8 @@ from saltmine.binary import description
 from saltmine.binary.bits import BitMatrix
 from saltmine.binary.model import BinaryModel
 from saltmine.matrix.labelled import LabelledMatrix
-from saltmine.matrix.validation import as_binary, class_numbers
+from saltmine.matrix.labels import class_numbers
+from saltmine.matrix.validation import as_binary, column_names, reject_text
 
 
 @dataclass(frozen=True)
@@ -112,9 +113,13 @@ def residual(model: Any, X: Any, y: Any) -> int:
     ----------
     model : fitted model or planted truth
     X, y : the data it was fitted on, rows in the same order
+        Made binary as the model did, where it has a ``binarize``.
     """
     parts = _Parts.of(model)
-    data, binary = _stack(X, y, parts.components, parts.alterations, parts.usage)
+    alterations = parts.alterations
+    if len(alterations) == 1:
+        alterations = np.repeat(alterations, len(class_numbers(y)[0]), axis=0)
+    data, binary = _stack(X, y, parts.components, alterations, parts.usage, getattr(model, "binarize", None))
     return int(BitMatrix(data.matrix, data.blocks).noise_counts(binary).sum())
 
 
@@ -126,7 +131,7 @@ def description_length(X: Any, y: Any, components: ArrayLike, alterations: Array
     X : (m, n) array-like or sparse, 0/1
     y : (m,) labels
     components, alterations, usage : (r, n), (c, r, n), (m, r)
-        A pattern with an item that never occurs in ``X`` has no code: f is then infinite.
+        An item that never occurs in ``X`` has no code: f is infinite if a pattern in use has one.
 
     Examples
     --------
@@ -138,31 +143,34 @@ def description_length(X: Any, y: Any, components: ArrayLike, alterations: Array
     True
     """
     factors = [np.asarray(factor).astype(bool) for factor in (components, alterations, usage)]
-    data, binary = _stack(X, y, *factors)
-    absent = np.setdiff1d(np.arange(data.n_features), data.items)
-    if factors[0][:, absent].any() or factors[1][:, :, absent].any():
-        return float("inf")
+    data, binary = _stack(X, y, factors[0], factors[1], factors[2])
     return description.description_length(BitMatrix(data.matrix, data.blocks), binary)
 
 
 def _stack(
-    X: Any, y: Any, components: NDArray[np.bool_], alterations: NDArray[np.bool_], usage: NDArray[np.bool_]
+    X: Any,
+    y: Any,
+    components: NDArray[np.bool_],
+    alterations: NDArray[np.bool_],
+    usage: NDArray[np.bool_],
+    binarize: float | None = None,
 ) -> tuple[LabelledMatrix, BinaryModel]:
-    """Bring data and factors into the form of the binary stage."""
-    check_consistent_length(X, y, usage)
-    matrix = as_binary(check_array(X, accept_sparse="csr", ensure_all_finite=False), None)
+    """Bring data and factors into the form of the binary stage, all items kept."""
+    names = column_names(X)
+    reject_text(X)
+    matrix = as_binary(check_array(X, accept_sparse="csr", ensure_all_finite=False), binarize, names)
     classes, numbers = class_numbers(y)
-    expected = (len(classes), usage.shape[1], matrix.shape[1])
-    if alterations.shape != expected or components.shape != expected[1:]:
+    check_consistent_length(matrix, numbers, usage)
+    rank = usage.shape[1] if usage.ndim == 2 else -1
+    expected = (len(classes), rank, matrix.shape[1])
+    if usage.ndim != 2 or alterations.shape != expected or components.shape != expected[1:]:
         raise ValueError(
-            f"{len(classes)} classes, {usage.shape[1]} patterns and {matrix.shape[1]} columns need components of shape "
-            f"{expected[1:]} and alterations of shape {expected}, not {components.shape} and {alterations.shape}."
+            f"{matrix.shape[0]} rows, {matrix.shape[1]} columns and {len(classes)} classes need components of shape "
+            f"(r, {matrix.shape[1]}), alterations ({len(classes)}, r, {matrix.shape[1]}) and usage "
+            f"({matrix.shape[0]}, r), not {components.shape}, {alterations.shape} and {usage.shape}."
         )
-    data = LabelledMatrix.from_rows(matrix, numbers, len(classes))
-    model = BinaryModel(
-        components[:, data.items].T, alterations[:, :, data.items].transpose(0, 2, 1), usage[data.order]
-    )
-    return data, model
+    data = LabelledMatrix.from_rows(matrix, numbers, len(classes), keep_absent=True)
+    return data, BinaryModel(components.T, alterations.transpose(0, 2, 1), usage[data.order])
 
 
 def _comparable(truth: Any, model: Any) -> tuple[Any, _Parts]:

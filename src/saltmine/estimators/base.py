@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from numbers import Integral, Real
@@ -10,7 +11,6 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
@@ -21,13 +21,14 @@ from saltmine.binary.bits import BitMatrix
 from saltmine.binary.description import null_length
 from saltmine.binary.model import BinaryModel
 from saltmine.matrix.labelled import LabelledMatrix
+from saltmine.matrix.labels import class_numbers
 from saltmine.matrix.operator import make_operator
 from saltmine.matrix.threads import ThreadTeam
-from saltmine.matrix.validation import BinaryMatrix, as_binary, class_numbers, reject_text
-from saltmine.model.encoding import CodeTable
+from saltmine.matrix.validation import BinaryMatrix, as_binary, column_names, reject_text
 from saltmine.model.files import save_model
 from saltmine.model.patterns import count_hits, pattern_table
 from saltmine.progress import Listener, Progress, progress_bar
+from saltmine.restarts import Restarts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     # Whether the patterns may differ between classes; False describes all rows as one class.
     _alterations: ClassVar[bool]
+    # The name of the estimator in model files.
+    _kind: ClassVar[str]
 
     def __init__(
         self,
@@ -81,7 +84,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
             - ``pattern``: number of the pattern, largest first;
             - ``item``: column name, or column number where the data had no names;
-            - ``role``: "common" for items of a pattern that several classes use, else the class it belongs to;
+            - ``role``: "common" for items of a pattern that several classes use, else the class it belongs to, as
+              text ("class common" for a class of that very name);
             - ``alteration``: True for items that a class adds to the pattern;
             - ``usage_<class>``: rows of the class that use the pattern;
             - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern).
@@ -93,13 +97,15 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.usage_counts_,
             self._hits,
             self.classes_,
-            getattr(self, "feature_names_in_", None),
+            self._item_names,
         )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file that `saltmine.load` reads; an existing file is replaced as a whole."""
         check_is_fitted(self)
-        save_model(self, path)
+        if type(self).__name__ != self._kind:
+            raise TypeError(f"{type(self).__name__} cannot be saved: load would not know it, only {self._kind} itself.")
+        save_model(self, self._kind, path)
 
     # ------------------------------------------------------------------ fitting
 
@@ -107,6 +113,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         with _all_or_nothing(self):
             self._check_parameters()
             rows = self._binary_rows(X, reset=True)
+            self._item_names = column_names(X)
             if y is None:
                 classes, numbers = np.array([0]), np.zeros(rows.shape[0], dtype=np.intp)
             else:
@@ -115,44 +122,44 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 raise ValueError(f"X has {rows.shape[0]} rows and y {len(numbers)} labels; they must be as many.")
             searched = numbers if self._alterations else np.zeros_like(numbers)
             data = LabelledMatrix.from_rows(rows, searched, len(classes) if self._alterations else 1)
-            solution, null = self._search(data)
-            self._store(solution.model, data, classes, numbers)
+            bits = BitMatrix(data.matrix, data.blocks)
+            solution = self._search(data, bits)
+            self._store(solution.model, data, bits, classes, numbers)
             self.description_length_ = solution.length
-            self.null_description_length_ = null
+            self.null_description_length_ = null_length(bits)
             self.n_iter_ = solution.n_iter
             self.history_ = np.array(solution.history)
         return self
 
-    def _search(self, data: LabelledMatrix) -> tuple[Solution, float]:
-        """Run all restarts and return the solution with the lowest f, and f without patterns."""
-        bits = BitMatrix(data.matrix, data.blocks)
+    def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
+        """Run all restarts and return the solution with the lowest f."""
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_restarts)
         with ExitStack() as stack:
             team = stack.enter_context(ThreadTeam())
             task = Task(make_operator(data.matrix, data.blocks, team), bits)
-            null = null_length(bits)
             if not len(data.items):
-                return without_patterns(task), null
+                return without_patterns(task)
             listeners = [] if self.callback is None else [self.callback]
             if self.verbose:
                 listeners.append(stack.enter_context(progress_bar(type(self).__name__)))
+            restarts = Restarts(self.n_jobs)
+            one_at_a_time = threading.Lock()
+
+            def tell(now: Progress) -> None:
+                restarts.checkpoint()
+                with one_at_a_time:
+                    for listener in listeners:
+                        listener(now)
 
             def run(restart: int, seed: int) -> Solution:
-                settings = self._settings(len(data.blocks), restart, listeners)
+                settings = self._settings(len(data.blocks), restart, tell)
                 return ALGORITHMS[self.algorithm](task, settings, np.random.default_rng(seed))
 
-            # Threads, not processes: the data is shared, the products release the interpreter lock, and callbacks
-            # need not travel.
-            runs = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(run)(restart, int(seed)) for restart, seed in enumerate(seeds)
-            )
-        return min(runs, key=lambda solution: solution.length), null
+            return min(restarts.run(run, seeds.tolist()), key=lambda solution: solution.length)
 
-    def _settings(self, n_classes: int, restart: int, listeners: list[Listener]) -> Settings:
+    def _settings(self, n_classes: int, restart: int, tell: Listener) -> Settings:
         def on_check(rank: int, iteration: int, objective: float) -> None:
-            now = Progress(restart, rank, iteration, self.max_iter, objective)
-            for listener in listeners:
-                listener(now)
+            tell(Progress(restart, rank, iteration, self.max_iter, objective))
 
         return Settings(
             # What a single class carries alone, all classes carry: the definition leaves no alterations.
@@ -161,18 +168,23 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             rank_step=self.rank_step,
             max_iter=self.max_iter,
             tol=self.tol,
-            on_check=on_check if listeners else None,
+            on_check=on_check,
         )
 
     def _store(
-        self, model: BinaryModel, data: LabelledMatrix, classes: NDArray[Any], numbers: NDArray[np.intp]
+        self,
+        model: BinaryModel,
+        data: LabelledMatrix,
+        bits: BitMatrix,
+        classes: NDArray[Any],
+        numbers: NDArray[np.intp],
     ) -> None:
         """Keep the model in the order of the input, largest pattern first, with the counts that encoding needs."""
         model = model.keep(_by_area(model, data.blocks))
         if len(classes) > len(data.blocks):
             # The search knew one class; the reporting is split by the labels.
             data, model = _split(data, model, classes, numbers)
-        bits = BitMatrix(data.matrix, data.blocks)
+            bits = BitMatrix(data.matrix, data.blocks)
         n_rows, rank = model.Y.shape
         self.classes_ = classes
         self.row_labels_ = classes[numbers]
@@ -186,23 +198,20 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.usage_counts_ = np.stack([model.Y[block].sum(axis=0) for block in data.blocks])
         self.noise_counts_ = np.zeros((len(classes), data.n_features), dtype=np.int64)
         self.noise_counts_[:, data.items] = bits.noise_counts(model)
+        self.item_counts_ = np.zeros((len(classes), data.n_features), dtype=np.int64)
+        self.item_counts_[:, data.items] = bits.class_counts
         self._hits = count_hits(bits, model)
 
     # ------------------------------------------------------------------ input
 
     def _binary_rows(self, X: Any, reset: bool) -> BinaryMatrix:
+        names = column_names(X)
         reject_text(X)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
-        return as_binary(X, self.binarize, getattr(self, "feature_names_in_", None))
-
-    def _code_tables(self) -> list[CodeTable]:
-        return [
-            CodeTable.from_counts(self.components_ | altered, usage, noise)
-            for altered, usage, noise in zip(self.alterations_, self.usage_counts_, self.noise_counts_, strict=True)
-        ]
+        return as_binary(X, self.binarize, names)
 
     def _check_parameters(self) -> None:
-        if self.algorithm not in ALGORITHMS:
+        if not isinstance(self.algorithm, str) or self.algorithm not in ALGORITHMS:
             known = " or ".join(repr(name) for name in ALGORITHMS)
             raise ValueError(f"algorithm must be {known}, not {self.algorithm!r}.")
         for name in ("rank_step", "max_iter", "n_restarts", "max_rank"):
@@ -211,14 +220,14 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 continue
             if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
-        if not _is_real(self.tol) or not self.tol >= 0:
-            raise ValueError(f"tol must be a number of at least 0, not {self.tol!r}.")
+        if not _is_real(self.tol) or not 0 <= self.tol < np.inf:
+            raise ValueError(f"tol must be a finite number of at least 0, not {self.tol!r}.")
         if self.binarize is not None and not (_is_real(self.binarize) and np.isfinite(self.binarize)):
             raise ValueError(f"binarize must be a number (values above it become ones) or None, not {self.binarize!r}.")
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
             raise ValueError(f"n_jobs must be a whole number other than 0, or None, not {self.n_jobs!r}.")
         if not isinstance(self.verbose, Integral) or self.verbose < 0:
-            raise ValueError(f"verbose must be 0 or 1, not {self.verbose!r}.")
+            raise ValueError(f"verbose must be a whole number, 0 for a quiet fit, not {self.verbose!r}.")
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function of one Progress argument or None, not {self.callback!r}.")
 

@@ -11,8 +11,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from saltmine.estimators.base import PatternModel
-from saltmine.matrix.validation import class_numbers
-from saltmine.model.encoding import DECIMALS, encode
+from saltmine.matrix.labels import class_numbers
+from saltmine.matrix.validation import BinaryMatrix
+from saltmine.model.encoding import DECIMALS, CodeTable, encode
 
 
 class CSalt(ClassifierMixin, PatternModel):
@@ -25,8 +26,8 @@ class CSalt(ClassifierMixin, PatternModel):
     Parameters
     ----------
     algorithm : {"saltmine", "paper"}
-        "paper" is the published algorithm, to the letter. "saltmine" is the best solver the library has; at the
-        moment that is the same.
+        "paper" is the published algorithm; docs/paper.md says what was taken where it leaves a choice. "saltmine" is
+        the best solver the library has; at the moment that is the same.
     binarize : float or None
         Values above it become ones. By default nothing is made binary silently: the data must be 0/1.
     max_rank : int or None
@@ -46,7 +47,8 @@ class CSalt(ClassifierMixin, PatternModel):
     verbose : int
         1 shows a progress bar on standard error.
     callback : callable or None
-        Called with a `saltmine.progress.Progress` at every check of the objective.
+        Called with a `saltmine.progress.Progress` at every check of the objective; never twice at the same time,
+        also where restarts run side by side.
 
     Attributes
     ----------
@@ -63,6 +65,8 @@ class CSalt(ClassifierMixin, PatternModel):
         The class of every row of the input.
     usage_counts_ : (c, r) int
         Rows of every class that use a pattern.
+    item_counts_ : (c, n) int
+        Ones of every class and column.
     noise_counts_ : (c, n) int
         Cells of every class and column that the model gets wrong.
     description_length_, null_description_length_ : float
@@ -87,6 +91,7 @@ class CSalt(ClassifierMixin, PatternModel):
     """
 
     _alterations: ClassVar[bool] = True
+    _kind: ClassVar[str] = "CSalt"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Find patterns, usage and alterations.
@@ -114,29 +119,36 @@ class CSalt(ClassifierMixin, PatternModel):
         """
         check_is_fitted(self)
         rows = self._binary_rows(X, reset=False)
-        encoded = [encode(rows, table) for table in self._code_tables()]
-        shortest = self._shortest([nats for _, nats in encoded])
-        numbers = shortest if y is None else self._known_classes(y, rows.shape[0])
+        numbers = self._shortest(rows) if y is None else self._known_classes(y, rows.shape[0])
         usage = np.zeros((rows.shape[0], self.n_components_), dtype=bool)
-        for a, (of_class, _) in enumerate(encoded):
-            usage[numbers == a] = of_class[numbers == a]
+        for a, table in enumerate(self._code_tables()):
+            of_class = np.flatnonzero(numbers == a)
+            usage[of_class] = encode(rows[of_class], table)[0]
         return usage
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return for every row the class whose patterns encode it in the fewest nats."""
-        lengths = self.code_lengths(X)
-        return self.classes_[self._shortest(list(lengths.T))]
+        check_is_fitted(self)
+        return self.classes_[self._shortest(self._binary_rows(X, reset=False))]
 
     def code_lengths(self, X: Any) -> NDArray[np.float64]:
         """Return how many nats the patterns and codes of every class take for every row, (m, c)."""
         check_is_fitted(self)
-        rows = self._binary_rows(X, reset=False)
+        return self._code_lengths(self._binary_rows(X, reset=False))
+
+    def _code_lengths(self, rows: BinaryMatrix) -> NDArray[np.float64]:
         return np.stack([encode(rows, table)[1] for table in self._code_tables()], axis=1)
 
-    @staticmethod
-    def _shortest(lengths: list[NDArray[np.float64]]) -> NDArray[np.intp]:
-        shortest: NDArray[np.intp] = np.argmin(np.round(lengths, DECIMALS), axis=0)
+    def _shortest(self, rows: BinaryMatrix) -> NDArray[np.intp]:
+        shortest: NDArray[np.intp] = np.argmin(np.round(self._code_lengths(rows), DECIMALS), axis=1)
         return shortest
+
+    def _code_tables(self) -> list[CodeTable]:
+        occurs = self.item_counts_.sum(axis=0) > 0
+        parts = zip(self.alterations_, self.usage_counts_, self.noise_counts_, strict=True)
+        return [
+            CodeTable.from_counts(self.components_ | altered, usage, noise, occurs) for altered, usage, noise in parts
+        ]
 
     def _known_classes(self, y: Any, n_rows: int) -> NDArray[np.intp]:
         given, numbers = class_numbers(y)

@@ -31,6 +31,7 @@ class Primp(PatternModel):
     """
 
     _alterations: ClassVar[bool] = False
+    _kind: ClassVar[str] = "Primp"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find patterns and usage.
@@ -47,5 +48,6 @@ class Primp(PatternModel):
         """Return the patterns that every row uses, (m, r)."""
         check_is_fitted(self)
         rows = self._binary_rows(X, reset=False)
-        table = CodeTable.from_counts(self.components_, self.usage_counts_.sum(axis=0), self.noise_counts_.sum(axis=0))
+        counts = self.usage_counts_.sum(axis=0), self.noise_counts_.sum(axis=0)
+        table = CodeTable.from_counts(self.components_, *counts, self.item_counts_.sum(axis=0) > 0)
         return encode(rows, table)[0]

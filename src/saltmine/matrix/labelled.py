@@ -35,8 +35,10 @@ class LabelledMatrix:
     n_features: int
 
     @classmethod
-    def from_rows(cls, matrix: BinaryMatrix, numbers: NDArray[np.intp], n_classes: int) -> LabelledMatrix:
-        """Stack the rows by class number; inside a class they keep their order.
+    def from_rows(
+        cls, matrix: BinaryMatrix, numbers: NDArray[np.intp], n_classes: int, keep_absent: bool = False
+    ) -> LabelledMatrix:
+        """Stack the rows by class number; inside a class they keep their order. Absent items go, unless kept.
 
         Examples
         --------
@@ -48,7 +50,9 @@ class LabelledMatrix:
         """
         order = np.argsort(numbers, kind="stable")
         edges = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=n_classes))]).tolist()
-        if isinstance(matrix, np.ndarray):
+        if keep_absent:
+            items = np.arange(matrix.shape[1])
+        elif isinstance(matrix, np.ndarray):
             items = np.flatnonzero(matrix.any(axis=0))
         else:
             items = np.unique(matrix.indices).astype(np.intp)

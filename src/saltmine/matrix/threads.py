@@ -2,12 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+
+class _SingleThreadedBlas:
+    """Hold BLAS to one thread while any team is open.
+
+    The setting belongs to the process, and fits may overlap: the first team in notes what was allowed, the last one out
+    gives it back. threadpoolctl lets one thread at a time control OpenBLAS, and only that thread may undo its limit.
+    So a thread of our own holds the limit, whichever fit ends first. Where the calling thread is in control already,
+    inside a ``threadpool_limits`` of the user's, the limit is set there.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_open = 0
+        self._allowed = 1
+        self._limits = ExitStack()
+
+    def enter(self) -> int:
+        """Return how many threads BLAS was allowed before."""
+        with self._lock:
+            if self._n_open == 0:
+                blas = ThreadpoolController().select(user_api="blas")
+                self._allowed = _most_threads(blas)
+                self._limits.enter_context(_limit_held_by_a_thread(blas))
+                if _most_threads(blas) > 1:
+                    self._limits.enter_context(blas.limit(limits=1))
+            self._n_open += 1
+            return self._allowed
+
+    def leave(self) -> None:
+        """Give back what was allowed, if no other team is open."""
+        with self._lock:
+            self._n_open -= 1
+            if self._n_open == 0:
+                self._limits.close()
+
+
+def _most_threads(blas: ThreadpoolController) -> int:
+    return max((int(library["num_threads"]) for library in blas.info()), default=1)
+
+
+@contextmanager
+def _limit_held_by_a_thread(blas: ThreadpoolController) -> Iterator[None]:
+    ready, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with blas.limit(limits=1):
+            ready.set()
+            over.wait()
+
+    holder = threading.Thread(target=hold, name="saltmine-blas-limit", daemon=True)
+    holder.start()
+    ready.wait()
+    try:
+        yield
+    finally:
+        over.set()
+        holder.join()
+
+
+_single_threaded_blas = _SingleThreadedBlas()
 
 
 class ThreadTeam:
@@ -35,12 +98,9 @@ class ThreadTeam:
         self._executor: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> ThreadTeam:
-        controller = ThreadpoolController()
+        allowed = _single_threaded_blas.enter()
         if self.n_threads is None:
-            blas = controller.select(user_api="blas").info()
-            self.n_threads = max((int(library["num_threads"]) for library in blas), default=1)
-        self._limit = controller.limit(limits=1, user_api="blas")
-        self._limit.__enter__()
+            self.n_threads = allowed
         if self.n_threads > 1:
             self._executor = ThreadPoolExecutor(self.n_threads, thread_name_prefix="saltmine")
         return self
@@ -48,10 +108,11 @@ class ThreadTeam:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._executor is not None:
-            self._executor.shutdown(wait=True, cancel_futures=True)
-            self._executor = None
-        self._limit.__exit__(kind, error, trace)
+        try:
+            if self._executor is not None:
+                self._executor.shutdown(wait=True, cancel_futures=True)
+        finally:
+            _single_threaded_blas.leave()
 
     def run(self, task: Callable[..., Any], panels: Iterable[tuple[Any, ...]]) -> None:
         """Call ``task(*panel)`` for every panel; panels write to disjoint parts of their output."""

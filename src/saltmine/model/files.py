@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import uuid
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ from numpy.typing import NDArray
 
 FORMAT = "saltmine model"
 VERSION = 1
-# Boolean arrays are packed eight to a byte, in this order of axes.
+# Boolean arrays are packed eight to a byte.
 _PACKED = ("components_", "alterations_", "usage_")
-_PLAIN = ("usage_counts_", "noise_counts_", "_hits", "history_")
+_PLAIN = ("usage_counts_", "noise_counts_", "item_counts_", "_hits", "history_")
 _NUMBERS = ("n_components_", "n_features_in_", "n_iter_", "description_length_", "null_description_length_")
 
 
@@ -24,69 +25,68 @@ class ModelFileError(ValueError):
     """A file that is not a model this version can read."""
 
 
-def save_model(estimator: Any, path: str | PathLike[str]) -> None:
-    """Write a fitted estimator; the file appears whole or not at all."""
+def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
+    """Write a fitted estimator under the name of its kind; the file appears whole or not at all."""
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it to save the model to.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(path.parent)!r} to save the model in; make it first.")
     labels = np.asarray(estimator.classes_)
+    if labels.dtype.kind not in "OUbiuf" or not all(isinstance(v, (str, int, float)) for v in labels.tolist()):
+        raise TypeError(f"Labels such as {labels.tolist()[0]!r} cannot be stored in a file; use text or numbers.")
+    names = estimator._item_names
     header = {
         "format": FORMAT,
         "version": VERSION,
-        "estimator": type(estimator).__name__,
+        "estimator": kind,
         "parameters": _plain_parameters(estimator),
-        "classes": {"labels": labels.tolist(), "dtype": "object" if labels.dtype == object else labels.dtype.str},
-        "feature_names": _names(estimator),
+        "classes": {
+            "labels": labels.tolist(),
+            "dtype": "object" if labels.dtype == object else labels.dtype.str,
+        },
+        "item_names": None if names is None else names.tolist(),
+        "names_are_features": hasattr(estimator, "feature_names_in_"),
         "shape": [*np.shape(estimator.usage_), *np.shape(estimator.alterations_)],
         **{name: np.asarray(getattr(estimator, name)).item() for name in _NUMBERS},
     }
-    try:
-        text = json.dumps(header, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"The labels of this model cannot be stored in a file ({error}); use text or numbers."
-        ) from None
     arrays: dict[str, NDArray[Any]] = {name: np.packbits(getattr(estimator, name)) for name in _PACKED}
     arrays |= {name: getattr(estimator, name) for name in _PLAIN}
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
-    arrays["header"] = np.frombuffer(text.encode(), dtype=np.uint8)
-    _write_whole(Path(path), arrays)
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    _write_whole(path, arrays)
 
 
-def load(path: str | PathLike[str]) -> Any:
-    """Read a model that ``save`` wrote.
-
-    Returns
-    -------
-    CSalt or Primp, fitted
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from saltmine import Primp, load
-    >>> model = Primp(random_state=0).fit([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.salt"
-    >>> model.save(path)
-    >>> bool((load(path).usage_ == model.usage_).all())
-    True
-    """
+def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
+    """Read a file that `save_model` wrote; ``kinds`` are the estimators it may hold, by name."""
     path = Path(path)
+    if path.is_dir():
+        raise ModelFileError(f"{str(path)!r} is a folder, not a model file.")
+    if not path.exists():
+        raise FileNotFoundError(f"There is no model file {str(path)!r}.")
+    with path.open("rb") as stream:
+        try:
+            with np.load(stream, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+        except Exception as error:  # a broken zip raises whatever its reader stumbles over
+            raise ModelFileError(
+                f"{str(path)!r} is damaged or not a saltmine model ({error}); save the model again."
+            ) from None
+    header = _checked_header(arrays, str(path))
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except FileNotFoundError:
-        raise FileNotFoundError(f"There is no model file {str(path)!r}.") from None
-    except IsADirectoryError:
-        raise ModelFileError(f"{str(path)!r} is a folder, not a model file.") from None
-    except Exception as error:  # a broken zip raises whatever its reader stumbles over
+        estimator = kinds[header["estimator"]](**header["parameters"])
+        _restore_arrays(estimator, header, arrays)
+        _restore_names(estimator, header, arrays)
+    except (KeyError, ValueError, TypeError, IndexError) as error:
         raise ModelFileError(
-            f"{str(path)!r} is damaged or not a saltmine model ({error}); save the model again."
+            f"{str(path)!r} is damaged: its parts do not fit together ({error}); save the model again."
         ) from None
-    return _restore(arrays, str(path))
+    return estimator
 
 
-def _restore(arrays: dict[str, NDArray[Any]], path: str) -> Any:
-    import saltmine
-
+def _checked_header(arrays: dict[str, NDArray[Any]], path: str) -> dict[str, Any]:
     try:
-        header = json.loads(arrays["header"].tobytes())
+        header: dict[str, Any] = json.loads(arrays["header"].tobytes())
         known = header["format"] == FORMAT
         version = int(header["version"])
     except (KeyError, ValueError, TypeError):
@@ -97,37 +97,33 @@ def _restore(arrays: dict[str, NDArray[Any]], path: str) -> Any:
         raise ModelFileError(
             f"{path!r} has format version {version}, and this saltmine reads up to {VERSION}; install a newer saltmine."
         )
-    kinds = {"CSalt": saltmine.CSalt, "Primp": saltmine.Primp}
-    try:
-        estimator = kinds[header["estimator"]](**header["parameters"])
-        _restore_attributes(estimator, header, arrays)
-    except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise ModelFileError(
-            f"{path!r} is damaged: its parts do not fit together ({error}); save the model again."
-        ) from None
-    return estimator
+    return header
 
 
-def _restore_attributes(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     m, rank, c, _, n = header["shape"]
+    for name in _NUMBERS:
+        setattr(estimator, name, header[name])
+    if (estimator.n_components_, estimator.n_features_in_) != (rank, n):
+        raise ValueError("rank or number of columns differ")
     shapes = {"components_": (rank, n), "alterations_": (c, rank, n), "usage_": (m, rank)}
     for name in _PACKED:
         count = int(np.prod(shapes[name]))
         if len(arrays[name]) != -(-count // 8):
             raise ValueError(f"{name} has the wrong length")
-        packed = np.unpackbits(arrays[name], count=count)
-        setattr(estimator, name, packed.astype(bool).reshape(shapes[name]))
-    for name in _PLAIN:
-        setattr(estimator, name, arrays[name])
+        bits = np.unpackbits(arrays[name], count=count)
+        setattr(estimator, name, bits.astype(bool).reshape(shapes[name]))
     entries = int(estimator.components_.sum() + estimator.alterations_.sum())
-    expected = {"usage_counts_": (c, rank), "noise_counts_": (c, n), "_hits": (c, entries)}
-    for name, shape in expected.items():
-        if arrays[name].shape != shape:
-            raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
-    for name in _NUMBERS:
-        setattr(estimator, name, header[name])
-    if (estimator.n_components_, estimator.n_features_in_) != (rank, n):
-        raise ValueError("rank or number of columns differ")
+    shapes = {"usage_counts_": (c, rank), "noise_counts_": (c, n), "item_counts_": (c, n), "_hits": (c, entries)}
+    for name in _PLAIN:
+        array = arrays[name]
+        if array.dtype.kind not in "if" or array.shape != shapes.get(name, array.shape):
+            raise ValueError(f"{name} has shape {array.shape}, expected {shapes[name]}")
+        setattr(estimator, name, array)
+
+
+def _restore_names(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    m, _, c, _, n = header["shape"]
     labels = header["classes"]
     estimator.classes_ = np.array(labels["labels"], dtype=labels["dtype"])
     if len(estimator.classes_) != c:
@@ -135,10 +131,13 @@ def _restore_attributes(estimator: Any, header: dict[str, Any], arrays: dict[str
     estimator.row_labels_ = estimator.classes_[arrays["row_classes"]]
     if len(estimator.row_labels_) != m:
         raise ValueError("number of rows differs")
-    if header["feature_names"] is not None:
-        estimator.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-        if len(estimator.feature_names_in_) != n:
+    estimator._item_names = None
+    if header["item_names"] is not None:
+        estimator._item_names = np.array(header["item_names"], dtype=object)
+        if len(estimator._item_names) != n:
             raise ValueError("number of column names differs")
+        if header["names_are_features"]:
+            estimator.feature_names_in_ = estimator._item_names
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
@@ -151,23 +150,12 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
     return plain
 
 
-def _names(estimator: Any) -> list[str] | None:
-    names = getattr(estimator, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
-
-
 def _write_whole(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
     """Write beside the target, then rename: an interrupted save leaves the old file as it was."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {str(path.parent)!r} to save the model in; make it first.")
-    handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with aside.open("xb") as stream:
             np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(aside, 0o666 & ~mask)
         os.replace(aside, path)
-    except BaseException:
-        os.unlink(aside)
-        raise
+    finally:
+        aside.unlink(missing_ok=True)

@@ -60,18 +60,16 @@ def pattern_table(
     used_by = (usage_counts > 0).sum(axis=0)
     # A pattern that one class alone uses belongs to that class, shared part and all.
     only_class = usage_counts.argmax(axis=0)
+    roles = [f"class {label}" if str(label) == COMMON else str(label) for label in classes]
     shared_role = [
-        str(classes[only_class[s]]) if used_by[s] == 1 and len(classes) > 1 else COMMON for s in range(len(components))
+        roles[only_class[s]] if used_by[s] == 1 and len(classes) > 1 else COMMON for s in range(len(components))
     ]
     table = pd.DataFrame(
         {
             "pattern": pattern,
             "item": item if names is None else names[item],
             "role": pd.Series(
-                [
-                    shared_role[s] if a < 0 else str(classes[a])
-                    for s, a in zip(pattern.tolist(), owner.tolist(), strict=True)
-                ],
+                [shared_role[s] if a < 0 else roles[a] for s, a in zip(pattern.tolist(), owner.tolist(), strict=True)],
                 dtype=object,
             ),
             "alteration": owner >= 0,

@@ -19,7 +19,7 @@ WINDOW = 500
 
 @dataclass
 class Descent:
-    """Where a descent ended: factors, iterations and the objective at every check."""
+    """Where a descent ended: factors, iterations, and the objective at the start and at every check."""
 
     factors: Factors
     n_iter: int

@@ -1,0 +1,35 @@
+"""Model files back into estimators."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+from saltmine.estimators.csalt import CSalt
+from saltmine.estimators.primp import Primp
+from saltmine.model.files import read_model
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Read a model that ``save`` wrote.
+
+    Returns
+    -------
+    CSalt or Primp, fitted
+
+    Raises
+    ------
+    saltmine.model.files.ModelFileError
+        For a file that is damaged, of a newer version, or no model at all.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from saltmine import Primp, load
+    >>> model = Primp(random_state=0).fit([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.salt"
+    >>> model.save(path)
+    >>> bool((load(path).usage_ == model.usage_).all())
+    True
+    """
+    return read_model(path, {kind._kind: kind for kind in (CSalt, Primp)})
