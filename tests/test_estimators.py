@@ -322,7 +322,7 @@ def test_predict_tells_classes_with_patterns_of_their_own_apart():
 def test_labels_that_the_model_does_not_know_are_named(planted, fitted):
     with pytest.raises(ValueError, match="y holds the label 5, which the model has not seen; it knows 0, 1"):
         fitted.transform(planted.X[:2], [0, 5])
-    with pytest.raises(ValueError, match="X has 2 rows and y 1 labels"):
+    with pytest.raises(ValueError, match="X has 2 rows, but y has 1 labels"):
         fitted.transform(planted.X[:2], [0])
 
 
@@ -440,7 +440,7 @@ def test_verbose_shows_a_bar_on_standard_error_only(planted, capfd):
     CSalt(random_state=0, max_iter=50, n_restarts=2, verbose=1).fit(planted.X, planted.y)
     out, err = capfd.readouterr()
     assert out == ""
-    for word in ("CSalt", "restart 1", "rank 10", "iteration 50/50", "objective"):
+    for word in ("CSalt 1/2", "CSalt 2/2", "patterns", "iteration 50 of at most 50", "objective"):
         assert word in err
 
 

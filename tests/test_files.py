@@ -150,8 +150,8 @@ def test_nothing_in_a_file_is_executed(path, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"header": None}, "no readable header"),
-        ({"header": np.zeros(3, np.uint8)}, "no readable header"),
+        ({"header": None}, "is not a saltmine model; load takes"),
+        ({"header": np.zeros(3, np.uint8)}, "is not a saltmine model"),
         ({"header": {"format": "something else"}}, "is not a saltmine model"),
         ({"header": {"version": 99}}, "format version 99, and this saltmine reads up to 1; install a newer"),
         ({"header": {"estimator": "Forest"}}, "parts do not fit together"),

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from saltmine import CSalt
+from saltmine.model.patterns import pattern_table
 
 
 @pytest.fixture(scope="module")
@@ -15,16 +16,15 @@ def named(planted):
 def test_every_entry_of_the_model_is_a_row(named):
     _, _, model = named
     table = model.patterns()
-    shared = table[~table.alteration]
-    assert len(shared) == model.components_.sum()
-    for _, row in shared.iterrows():
-        assert model.components_[row.pattern, int(row["item"].split()[1])]
-    for a, label in enumerate(model.classes_):
-        of_class = table[table.alteration & (table.role == label)]
-        assert len(of_class) == model.alterations_[a].sum()
-        for _, row in of_class.iterrows():
-            assert model.alterations_[a, row.pattern, int(row["item"].split()[1])]
+    assert len(table) == model.components_.sum() + model.alterations_.sum()
     assert not table.duplicated(["pattern", "item", "role"]).any()
+    for _, row in table.iterrows():
+        item = int(row["item"].split()[1])
+        altered = model.alterations_[:, row.pattern, item]
+        if row.role == "common":
+            assert model.components_[row.pattern, item]
+        else:
+            assert model.components_[row.pattern, item] or altered[model.classes_.tolist().index(row.role)]
 
 
 def test_support_is_the_share_of_using_rows_that_have_the_item(named):
@@ -39,42 +39,55 @@ def test_support_is_the_share_of_using_rows_that_have_the_item(named):
                 assert np.isnan(row[f"support_{label}"])
 
 
-def test_patterns_of_one_class_belong_to_it_and_shared_ones_to_all(named):
-    _, _, model = named
-    table = model.patterns()
-    used_by = model.usage_counts_ > 0
-    for s, part in table[~table.alteration].groupby("pattern"):
-        expected = "common" if used_by[:, s].all() else model.classes_[used_by[:, s]][0]
-        assert set(part.role) == {expected}
-    assert "common" in set(table.role)
+def fitted_by_hand(components, alterations, usage, labels):
+    """Return the table of a model given by its factors."""
+    classes = np.unique(labels)
+    counts = np.stack([usage[labels == label].sum(axis=0) for label in classes])
+    n_entries = int(components.sum() + alterations.sum())
+    return pattern_table(components, alterations, counts, np.ones((len(classes), n_entries), int), classes, None)
+
+
+def test_kinds_tell_shared_added_and_own_items_apart():
+    components = np.array([[1, 1, 1, 0, 0], [1, 1, 0, 0, 0], [0, 0, 0, 0, 1], [1, 1, 0, 0, 0]], dtype=bool)
+    alterations = np.zeros((3, 4, 5), dtype=bool)
+    alterations[0, 0, 3] = True  # class a adds one item to three
+    alterations[1, 2, :3] = True  # class b's "alteration" of a single item is larger than what it alters
+    labels = np.repeat(["a", "b", "c"], 2)
+    usage = np.array([[1, 1, 1, 1], [1, 1, 1, 1], [1, 0, 1, 1], [1, 0, 1, 1], [1, 0, 0, 0], [1, 0, 0, 0]], dtype=bool)
+    table = fitted_by_hand(components, alterations, usage, labels)
+    found = {(row.pattern, row["item"]): (row.role, row.kind) for _, row in table.iterrows()}
+    assert found[0, 0] == ("common", "shared")
+    assert found[0, 3] == ("a", "added")
+    assert found[1, 0] == ("a", "only")
+    assert found[2, 4] == ("common", "shared")
+    assert found[2, 0] == ("b", "only")
+    # Two of three classes are several.
+    assert found[3, 0] == ("common", "shared")
+
+
+def test_a_class_called_common_is_not_mistaken_for_the_shared_part():
+    components = np.array([[1, 1, 1, 0], [0, 1, 1, 0]], dtype=bool)
+    alterations = np.zeros((2, 2, 4), dtype=bool)
+    alterations[0, 0, 3] = True
+    usage = np.array([[1, 1], [1, 1], [1, 0], [1, 0]], dtype=bool)
+    table = fitted_by_hand(components, alterations, usage, np.array(["common", "common", "rare", "rare"]))
+    assert set(table.role[table.kind == "shared"]) == {"common"}
+    assert set(table.role[table.kind != "shared"]) == {"class common"}
+
+
+def test_a_single_class_shares_with_itself(planted):
+    table = CSalt(random_state=0, max_iter=1000).fit(planted.X, np.zeros(180)).patterns()
+    assert set(table.kind) == {"shared"}
+    assert set(table.role) == {"common"}
 
 
 def test_without_names_items_are_column_numbers(fitted):
     table = fitted.patterns()
     assert table["item"].dtype.kind == "i"
-    assert list(table.columns[:4]) == ["pattern", "item", "role", "alteration"]
+    assert list(table.columns[:4]) == ["pattern", "item", "role", "kind"]
 
 
 def test_a_model_without_patterns_has_an_empty_table():
     table = CSalt().fit(np.zeros((4, 3)), ["a", "a", "b", "b"]).patterns()
     assert len(table) == 0
     assert "support_a" in table.columns
-
-
-def test_a_pattern_that_two_of_three_classes_use_is_common():
-    X = np.zeros((30, 12), bool)
-    X[:20, :6] = True
-    X[20:, 6:] = True
-    model = CSalt(random_state=0, max_iter=2000).fit(X, np.repeat(["a", "b", "c"], 10))
-    table = model.patterns()
-    used_by = (model.usage_counts_ > 0).sum(axis=0)
-    assert 2 in used_by
-    for s, part in table[~table.alteration].groupby("pattern"):
-        assert (set(part.role) == {"common"}) == (used_by[s] > 1)
-
-
-def test_a_class_called_common_is_not_mistaken_for_the_shared_part(planted):
-    labels = np.array(["common", "rare"])[planted.y]
-    table = CSalt(random_state=0).fit(planted.X, labels).patterns()
-    assert set(table.role) <= {"common", "class common", "rare"}
-    assert "common" not in set(table[table.alteration].role)

@@ -1,5 +1,7 @@
 """Every message that bad input can meet, on dense and sparse data."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,7 +25,7 @@ def table(value, column=1, row=2):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (0.5, r"Column 1 holds 0.5 in row 2, which is neither 0 nor 1; pass binarize=t"),
+        (0.5, r"Column 1 holds 0.5 in row 2, which is neither 0 nor 1; make the estimator with binarize=t"),
         (7, r"Column 1 holds 7.0 in row 2, which is neither 0 nor 1"),
         (-1, r"Column 1 holds -1.0 in row 2"),
         (np.nan, r"Column 1 holds a missing value \(NaN\) in row 2; fill it"),
@@ -58,7 +60,10 @@ def test_whole_numbers_are_shown_as_such():
 @pytest.mark.parametrize("dtype", [object, "string", "category"])
 def test_text_columns_are_named(dtype, binarize):
     frame = pd.DataFrame({"on": [0, 1, 1, 0], "colour": pd.Series(["red", "blue", "red", "red"], dtype=dtype)})
-    with pytest.raises(ValueError, match=r"Column 'colour' holds 'red' in row 0, which is not a number; turn each"):
+    with pytest.raises(
+        ValueError,
+        match=r"Column 'colour' holds 'red' in row 0, which is not a number; make it 0/1 first .* or drop the column",
+    ):
         CSalt(binarize=binarize).fit(frame, Y)
 
 
@@ -90,6 +95,27 @@ def test_column_numbers_of_a_table_are_its_own():
         CSalt().fit(frame, Y)
     items = CSalt(max_iter=300, random_state=0).fit(frame > -1, Y).patterns()["item"]
     assert set(items) == {10, 20, 30}
+
+
+def test_rows_with_names_of_their_own_are_named():
+    frame = pd.DataFrame(table(3), index=["ann", "bob", "cat", "dan"])
+    with pytest.raises(ValueError, match=r"Column 1 holds 3\.0 in row 2 \(index 'cat'\)"):
+        CSalt().fit(frame, Y)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([["bread", "milk"], ["tea"]], r"rows of X differ in length; turn lists of names .* MultiLabelBinarizer"),
+        ([{"bread"}, {"tea"}], "MultiLabelBinarizer"),
+        ("baskets.csv", r"X is 'baskets\.csv', not a table; read the file first"),
+        (Path("baskets.csv"), "not a table; read the file first"),
+        (pd.DataFrame(index=[0, 1]), "X has no columns"),
+    ],
+)
+def test_what_is_no_table_is_refused(X, message):
+    with pytest.raises(ValueError, match=message):
+        CSalt().fit(X, [0, 1])
 
 
 def test_two_columns_of_one_name_are_refused():
@@ -156,7 +182,7 @@ def test_a_negative_threshold_needs_dense_data():
         ([0.0, np.nan, 1.0, 1.0], r"row 1 has no label"),
         (np.array(["a", 1, "b", 2], dtype=object), r"y mixes labels of different kinds \(int, str\)"),
         ([0.5, 1.5, 2.5, 3.7], "continuous"),
-        ([0, 1], r"X has 4 rows and y 2 labels; they must be as many"),
+        ([0, 1], r"X has 4 rows, but y has 2 labels; give every row one label"),
     ],
 )
 def test_labels_that_name_no_class_are_refused(y, message):
@@ -200,6 +226,7 @@ def test_classes_are_sorted_and_keep_their_kind(y, classes):
         ({"binarize": "yes"}, r"binarize must be a number \(values above it become ones\) or None, not 'yes'"),
         ({"binarize": float("nan")}, "binarize must be a number"),
         ({"n_jobs": 0}, "n_jobs must be a whole number other than 0, or None, not 0"),
+        ({"random_state": "x"}, "random_state must be a whole number, a numpy RandomState or None, not 'x'"),
         ({"callback": 5}, "callback must be a function of one Progress argument or None, not 5"),
         ({"verbose": "loud"}, "verbose must be a whole number, 0 for a quiet fit"),
     ],
@@ -212,5 +239,5 @@ def test_wrong_parameters_are_named(kind, parameters, message):
 
 def test_labels_are_needed_by_csalt_only():
     with pytest.raises(ValueError, match="CSalt requires y to be passed, but the target y is None"):
-        CSalt().fit(table(1), None)
+        CSalt().fit(table(1))
     assert Primp(max_iter=20).fit(table(1)).classes_.tolist() == [0]

@@ -83,15 +83,21 @@ def main() -> None:
     saved = 1 - model.description_length_ / model.null_description_length_
     print(f"{len(X)} digits of {X.shape[1]} pixels: {model.n_components_} patterns describe them in", end=" ")
     print(f"{model.description_length_:,.0f} nats, {saved:.0%} less than without patterns.\n")
-    print("The largest patterns and how many digits use them (# shared ink, 3 and 8 ink of that digit only):\n")
-    for first in range(0, min(SHOWN, model.n_components_), 4):
-        print(as_text(model, range(first, min(first + 4, model.n_components_))) + "\n")
-    altered = model.patterns().query("alteration").groupby("role").size()
+    shown = min(SHOWN, model.n_components_)
+    print(f"The {shown} largest patterns and how many digits use them")
+    print("(# ink that both share, 3 and 8 ink of that digit only):\n")
+    for first in range(0, shown, 4):
+        print(as_text(model, range(first, min(first + 4, shown))) + "\n")
+    own = model.patterns().query("kind != 'shared'").groupby("role").size()
     for digit in DIGITS:
-        print(f"{digit} alters shared patterns by {altered.get(str(digit), 0)} pixels in all.")
+        print(f"All patterns together have {own.get(str(digit), 0)} pixels that only {digit} has ink in.")
     path = args.output / "digits.png"
-    draw(model, path)
-    print(f"The picture is in {path}.")
+    try:
+        draw(model, path)
+    except ImportError:
+        print("There is no picture: it needs matplotlib (pip install 'saltmine[report]').")
+    else:
+        print(f"The picture is in {path}.")
 
 
 if __name__ == "__main__":

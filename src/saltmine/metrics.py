@@ -15,7 +15,7 @@ from saltmine.binary.bits import BitMatrix
 from saltmine.binary.model import BinaryModel
 from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.matrix.labels import class_numbers
-from saltmine.matrix.validation import as_binary, column_names, reject_text
+from saltmine.matrix.validation import TableNames, as_binary, reject_unreadable
 
 
 @dataclass(frozen=True)
@@ -156,8 +156,8 @@ def _stack(
     binarize: float | None = None,
 ) -> tuple[LabelledMatrix, BinaryModel]:
     """Bring data and factors into the form of the binary stage, all items kept."""
-    names = column_names(X)
-    reject_text(X)
+    names = TableNames.of(X)
+    reject_unreadable(X, names)
     matrix = as_binary(check_array(X, accept_sparse="csr", ensure_all_finite=False), binarize, names)
     classes, numbers = class_numbers(y)
     check_consistent_length(matrix, numbers, usage)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 
 @dataclass(frozen=True)
@@ -35,35 +38,42 @@ class Progress:
 Listener = Callable[[Progress], object]
 
 
-@contextmanager
-def progress_bar(title: str) -> Iterator[Listener]:
-    """Show a bar on standard error, one line per restart, while the context is open."""
-    # Imported here: only a fit that shows its progress needs the terminal library.
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
+class ProgressBar:
+    """A bar per restart on standard error, shown while the context is open."""
 
-    columns = (
-        TextColumn("{task.description}"),
-        TextColumn("rank {task.fields[rank]}"),
-        BarColumn(bar_width=None),
-        TextColumn("iteration {task.completed:,.0f}/{task.total:,.0f}"),
-        TextColumn("objective {task.fields[objective]:,.1f}"),
-        TimeElapsedColumn(),
-    )
-    lines: dict[int, TaskID] = {}
-    with Bar(*columns, console=Console(stderr=True)) as bar:
+    def __init__(self, title: str, n_restarts: int) -> None:
+        # Imported here: only a fit that shows its progress needs the terminal library.
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
 
-        def show(now: Progress) -> None:
-            if now.restart not in lines:
-                name = title if now.restart == 0 else f"{title} (restart {now.restart})"
-                lines[now.restart] = bar.add_task(name, rank=now.rank, objective=now.objective)
-            bar.update(
-                lines[now.restart],
-                completed=now.iteration,
-                total=now.max_iter,
-                rank=now.rank,
-                objective=now.objective,
-            )
+        self._titles = [title] if n_restarts == 1 else [f"{title} {k}/{n_restarts}" for k in range(1, n_restarts + 1)]
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            TextColumn("{task.fields[rank]}"),
+            BarColumn(),
+            TextColumn("iteration {task.completed:,.0f} of at most {task.fields[most]:,.0f}"),
+            TextColumn("objective {task.fields[objective]:,.1f}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+        )
+        self._lines: dict[int, TaskID] = {}
 
-        yield show
+    def __enter__(self) -> ProgressBar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def show(self, now: Progress) -> None:
+        """Move the bar of the restart on."""
+        facts: dict[str, Any] = {"rank": f"rank {now.rank}", "objective": now.objective, "most": now.max_iter}
+        if now.restart not in self._lines:
+            self._lines[now.restart] = self._bar.add_task(self._titles[now.restart], **facts)
+        self._bar.update(self._lines[now.restart], completed=now.iteration, total=now.max_iter, **facts)
+
+    def finish(self, restart: int, result: str) -> None:
+        """Fill the bar of a restart that has ended and say what it found."""
+        line = self._lines[restart]
+        self._bar.update(line, total=self._bar.tasks[line].completed, rank=result)

@@ -24,10 +24,10 @@ from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.matrix.labels import class_numbers
 from saltmine.matrix.operator import make_operator
 from saltmine.matrix.threads import ThreadTeam
-from saltmine.matrix.validation import BinaryMatrix, as_binary, column_names, reject_text
+from saltmine.matrix.validation import BinaryMatrix, TableNames, as_binary, reject_unreadable
 from saltmine.model.files import save_model
 from saltmine.model.patterns import count_hits, pattern_table
-from saltmine.progress import Listener, Progress, progress_bar
+from saltmine.progress import Listener, Progress, ProgressBar
 from saltmine.restarts import Restarts
 
 if TYPE_CHECKING:
@@ -82,11 +82,13 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         -------
         DataFrame with the columns
 
-            - ``pattern``: number of the pattern, largest first;
+            - ``pattern``: number of the pattern, the one that covers most cells first;
             - ``item``: column name, or column number where the data had no names;
             - ``role``: "common" for items of a pattern that several classes use, else the class it belongs to, as
               text ("class common" for a class of that very name);
-            - ``alteration``: True for items that a class adds to the pattern;
+            - ``kind``: "shared" for what several classes have in common, "added" for what a class adds to that, and
+              "only" for patterns of one class: those that no other class uses, and alterations larger than the
+              shared part, which are patterns of their own rather than variations;
             - ``usage_<class>``: rows of the class that use the pattern;
             - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern).
         """
@@ -113,13 +115,10 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         with _all_or_nothing(self):
             self._check_parameters()
             rows = self._binary_rows(X, reset=True)
-            self._item_names = column_names(X)
             if y is None:
                 classes, numbers = np.array([0]), np.zeros(rows.shape[0], dtype=np.intp)
             else:
-                classes, numbers = class_numbers(y)
-            if len(numbers) != rows.shape[0]:
-                raise ValueError(f"X has {rows.shape[0]} rows and y {len(numbers)} labels; they must be as many.")
+                classes, numbers = class_numbers(y, rows.shape[0])
             searched = numbers if self._alterations else np.zeros_like(numbers)
             data = LabelledMatrix.from_rows(rows, searched, len(classes) if self._alterations else 1)
             bits = BitMatrix(data.matrix, data.blocks)
@@ -140,8 +139,9 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             if not len(data.items):
                 return without_patterns(task)
             listeners = [] if self.callback is None else [self.callback]
-            if self.verbose:
-                listeners.append(stack.enter_context(progress_bar(type(self).__name__)))
+            bar = stack.enter_context(ProgressBar(type(self).__name__, self.n_restarts)) if self.verbose else None
+            if bar is not None:
+                listeners.append(bar.show)
             restarts = Restarts(self.n_jobs)
             one_at_a_time = threading.Lock()
 
@@ -153,7 +153,10 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
             def run(restart: int, seed: int) -> Solution:
                 settings = self._settings(len(data.blocks), restart, tell)
-                return ALGORITHMS[self.algorithm](task, settings, np.random.default_rng(seed))
+                solution = ALGORITHMS[self.algorithm](task, settings, np.random.default_rng(seed))
+                if bar is not None:
+                    bar.finish(restart, f"{solution.model.rank} patterns")
+                return solution
 
             return min(restarts.run(run, seeds.tolist()), key=lambda solution: solution.length)
 
@@ -205,9 +208,11 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     # ------------------------------------------------------------------ input
 
     def _binary_rows(self, X: Any, reset: bool) -> BinaryMatrix:
-        names = column_names(X)
-        reject_text(X)
+        names = TableNames.of(X)
+        reject_unreadable(X, names)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
+        if reset:
+            self._item_names = names.columns
         return as_binary(X, self.binarize, names)
 
     def _check_parameters(self) -> None:
@@ -228,6 +233,10 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             raise ValueError(f"n_jobs must be a whole number other than 0, or None, not {self.n_jobs!r}.")
         if not isinstance(self.verbose, Integral) or self.verbose < 0:
             raise ValueError(f"verbose must be a whole number, 0 for a quiet fit, not {self.verbose!r}.")
+        if not (self.random_state is None or isinstance(self.random_state, (Integral, np.random.RandomState))):
+            raise ValueError(
+                f"random_state must be a whole number, a numpy RandomState or None, not {self.random_state!r}."
+            )
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function of one Progress argument or None, not {self.callback!r}.")
 

@@ -93,13 +93,14 @@ class CSalt(ClassifierMixin, PatternModel):
     _alterations: ClassVar[bool] = True
     _kind: ClassVar[str] = "CSalt"
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Find patterns, usage and alterations.
 
         Parameters
         ----------
         X : (m, n) array-like, DataFrame or sparse, 0/1
         y : (m,) labels
+            Needed; without labels, use `Primp`.
         """
         if y is None:
             raise ValueError(
@@ -151,13 +152,11 @@ class CSalt(ClassifierMixin, PatternModel):
         ]
 
     def _known_classes(self, y: Any, n_rows: int) -> NDArray[np.intp]:
-        given, numbers = class_numbers(y)
+        given, numbers = class_numbers(y, n_rows)
         unknown = [label for label in given.tolist() if label not in set(self.classes_.tolist())]
         if unknown:
             known = ", ".join(repr(label) for label in self.classes_.tolist())
             raise ValueError(f"y holds the label {unknown[0]!r}, which the model has not seen; it knows {known}.")
-        if len(numbers) != n_rows:
-            raise ValueError(f"X has {n_rows} rows and y {len(numbers)} labels; they must be as many.")
         return np.searchsorted(self.classes_, given)[numbers]
 
     def __sklearn_tags__(self) -> Tags:

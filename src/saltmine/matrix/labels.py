@@ -10,8 +10,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 
-def class_numbers(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted distinct labels and the number of each row's label among them.
+
+    Where ``n_rows`` is given, there must be as many labels.
 
     Examples
     --------
@@ -23,12 +25,13 @@ def class_numbers(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
     # pandas' own types would turn into floats on the way to an array; as objects they keep their kind.
     own_type = hasattr(y, "to_numpy") and not isinstance(getattr(y, "dtype", np.dtype(object)), np.dtype)
     labels = column_or_1d(y.to_numpy(dtype=object) if own_type else y, warn=True)
+    if n_rows is not None and len(labels) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but y has {len(labels)} labels; give every row one label.")
     missing = np.flatnonzero(pd.isna(labels))
     if len(missing):
-        row = int(missing[0])
-        raise ValueError(
-            f"Input y contains NaN: row {row} has no label ({labels[row]!r}); give it one or drop the row."
-        )
+        row, gap = int(missing[0]), labels[missing[0]]
+        shown = gap.item() if isinstance(gap, np.generic) else gap
+        raise ValueError(f"Input y contains NaN: row {row} has no label ({shown!r}); give it one or drop the row.")
     if labels.dtype == object:
         labels = _of_one_kind(labels)
     check_classification_targets(labels)

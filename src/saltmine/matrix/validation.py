@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import date, timedelta
+from os import PathLike
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,66 +16,91 @@ from numpy.typing import NDArray
 BinaryMatrix: TypeAlias = "NDArray[np.bool_] | sp.csr_array"
 
 
-def is_frame(X: Any) -> bool:
-    """Tell whether ``X`` is a table with named columns, as pandas and polars have them."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "shape")
+@dataclass(frozen=True)
+class TableNames:
+    """What a table calls its columns and rows; None where it has no names of its own."""
+
+    columns: NDArray[Any] | None = None
+    rows: Any = None
+
+    @classmethod
+    def of(cls, X: Any) -> TableNames:
+        """Read the names off a table; refuse columns that share one.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> TableNames.of(pd.DataFrame({"hats": [1], 7: [0]})).columns.tolist()
+        ['hats', 7]
+        """
+        if not _is_frame(X):
+            return cls()
+        columns = np.empty(len(X.columns), dtype=object)
+        columns[:] = [name if isinstance(name, (str, int)) else str(name) for name in X.columns]
+        seen = set()
+        for name in columns:
+            if name in seen:
+                raise ValueError(f"Two columns are called {name!r}; rename one of them.")
+            seen.add(name)
+        rows = getattr(X, "index", None)
+        # Rows that are simply counted need no second name.
+        named = rows is not None and not np.array_equal(np.asarray(rows), np.arange(len(rows)))
+        return cls(columns, rows if named else None)
+
+    def cell(self, column: int, row: int, what: str) -> str:
+        """Say what a cell holds and where it stands."""
+        name = repr(self.columns[column]) if self.columns is not None else str(column)
+        place = f"row {row}" if self.rows is None else f"row {row} (index {self.rows[row]!r})"
+        return f"Column {name} holds {what} in {place}"
 
 
-def column_names(X: Any) -> NDArray[Any] | None:
-    """Return the column labels of a table, text or numbers, or None where there are none.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> column_names(pd.DataFrame({"hats": [1], 7: [0]})).tolist()
-    ['hats', 7]
-    """
-    if not is_frame(X):
-        return None
-    names = np.empty(len(X.columns), dtype=object)
-    names[:] = [name if isinstance(name, (str, int)) else str(name) for name in X.columns]
-    seen = set()
-    for name in names:
-        if name in seen:
-            raise ValueError(f"Two columns are called {name!r}; rename one of them.")
-        seen.add(name)
-    return names
-
-
-def reject_text(X: Any) -> None:
-    """Name the first column that holds text, a date or a gap that is not a NaN."""
-    if is_frame(X) and hasattr(X, "iloc"):
-        for position, dtype in enumerate(X.dtypes):
-            if getattr(dtype, "kind", "O") not in "biuf":
-                _reject_objects(X.iloc[:, position], repr(X.columns[position]))
+def reject_unreadable(X: Any, names: TableNames) -> None:
+    """Refuse what is no table of numbers: paths, rows of different length, text, dates, gaps that are not NaN."""
+    if isinstance(X, (str, bytes, PathLike)):
+        raise ValueError(f"X is {X!r}, not a table; read the file first, for example with pandas.read_csv.")
+    if _is_frame(X):
+        if not len(X.columns):
+            raise ValueError("X has no columns; at least one is needed.")
+        if hasattr(X, "iloc"):
+            for column, dtype in enumerate(X.dtypes):
+                if getattr(dtype, "kind", "O") not in "biuf":
+                    _reject_objects(X.iloc[:, column], column, names)
         return
-    if isinstance(X, (list, tuple)) and X and isinstance(X[0], (list, tuple)) and len({len(row) for row in X}) == 1:
+    if isinstance(X, (list, tuple)) and X and all(isinstance(row, (list, tuple, set, frozenset)) for row in X):
+        if len({len(row) for row in X}) > 1 or isinstance(X[0], (set, frozenset)):
+            raise ValueError(
+                "The rows of X differ in length; turn lists of names into 0/1 columns first, for example with "
+                "sklearn.preprocessing.MultiLabelBinarizer."
+            )
         X = np.array(X, dtype=object)
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return
     if X.dtype.kind in "OUSTMm":
         for column in range(X.shape[1]):
-            _reject_objects(X[:, column], str(column))
+            _reject_objects(X[:, column], column, names)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         row, column = np.argwhere(np.ma.getmaskarray(X))[0]
-        raise ValueError(_missing(f"Column {column}", row))
+        raise ValueError(_missing(names, column, row, None))
 
 
-def _reject_objects(values: Iterable[Any], column: str) -> None:
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "shape")
+
+
+def _reject_objects(values: Iterable[Any], column: int, names: TableNames) -> None:
     for row, value in enumerate(values):
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
-            raise ValueError(_missing(f"Column {column}", row))
+            raise ValueError(_missing(names, column, row, value))
         if isinstance(value, (str, bytes, date, timedelta, np.datetime64, np.timedelta64)):
             shown = value.item() if isinstance(value, np.generic) else value
             raise ValueError(
-                f"Column {column} holds {shown!r} in row {row}, which is not a number; turn each of its values into a "
-                "0/1 column of its own first, for example with pandas.get_dummies."
+                f"{names.cell(column, row, repr(shown))}, which is not a number; make it 0/1 first (astype(int) for "
+                "digits stored as text, a comparison such as == 'yes' for two values, pandas.get_dummies for more), or "
+                "drop the column if it is the label."
             )
 
 
-def as_binary(
-    X: NDArray[Any] | sp.csr_array, binarize: float | None, names: NDArray[Any] | None = None
-) -> BinaryMatrix:
+def as_binary(X: NDArray[Any] | sp.csr_array, binarize: float | None, names: TableNames | None = None) -> BinaryMatrix:
     """Return ``X`` as a boolean array or a CSR array of ones, after checking that it is 0/1.
 
     Parameters
@@ -81,8 +108,8 @@ def as_binary(
     X : ndarray or CSR, numeric
     binarize : float or None
         Values above it become ones. None accepts nothing but 0 and 1.
-    names : ndarray, optional
-        Column names for the error messages.
+    names : TableNames, optional
+        Names for the error messages.
 
     Examples
     --------
@@ -91,6 +118,7 @@ def as_binary(
     array([[False,  True],
            [ True, False]])
     """
+    names = names or TableNames()
     if not isinstance(X, np.ndarray):
         return _sparse_as_binary(sp.csr_array(X), binarize, names)
     if X.dtype == bool and binarize is None:
@@ -103,7 +131,7 @@ def as_binary(
     return X.astype(bool)
 
 
-def _sparse_as_binary(X: sp.csr_array, binarize: float | None, names: NDArray[Any] | None) -> sp.csr_array:
+def _sparse_as_binary(X: sp.csr_array, binarize: float | None, names: TableNames) -> sp.csr_array:
     X = X.copy()
     X.sum_duplicates()
     if X.dtype.kind == "f":
@@ -123,38 +151,39 @@ def _sparse_as_binary(X: sp.csr_array, binarize: float | None, names: NDArray[An
     return X
 
 
-def _reject(bad: NDArray[np.bool_], X: NDArray[Any], names: NDArray[Any] | None, explain: Any) -> None:
+Explanation = Callable[[TableNames, int, int, Any], str]
+
+
+def _reject(bad: NDArray[np.bool_], X: NDArray[Any], names: TableNames, explain: Explanation) -> None:
     if bad.any():
         column = int(np.argmax(bad.any(axis=0)))
         row = int(np.argmax(bad[:, column]))
-        raise ValueError(explain(_column_name(column, names), row, X[row, column]))
+        raise ValueError(explain(names, column, row, X[row, column]))
 
 
-def _reject_stored(bad: NDArray[np.bool_], X: sp.csr_array, names: NDArray[Any] | None, explain: Any) -> None:
+def _reject_stored(bad: NDArray[np.bool_], X: sp.csr_array, names: TableNames, explain: Explanation) -> None:
     if bad.any():
         positions = np.flatnonzero(bad)
         position = positions[np.argmin(X.indices[positions])]
         row = int(np.searchsorted(X.indptr, position, side="right")) - 1
-        raise ValueError(explain(_column_name(int(X.indices[position]), names), row, X.data[position]))
+        raise ValueError(explain(names, int(X.indices[position]), row, X.data[position]))
 
 
-def _column_name(column: int, names: NDArray[Any] | None) -> str:
-    return f"Column {names[column]!r}" if names is not None else f"Column {column}"
-
-
-def _missing(column: str, row: int, what: str = "a missing value (NaN)") -> str:
+def _missing(names: TableNames, column: int, row: int, _: Any) -> str:
     return (
-        f"{column} holds {what} in row {row}; fill it, drop the row, or make a 0/1 column that says where the value "
-        "is missing."
+        f"{names.cell(column, row, 'a missing value (NaN)')}; fill it, drop the row, or make a 0/1 column that says "
+        "where the value is missing."
     )
 
 
-def _not_finite(column: str, row: int, value: Any) -> str:
-    return _missing(column, row) if np.isnan(value) else _missing(column, row, "an infinite value (inf)")
+def _not_finite(names: TableNames, column: int, row: int, value: Any) -> str:
+    if np.isnan(value):
+        return _missing(names, column, row, value)
+    return f"{names.cell(column, row, 'an infinite value (inf)')}; replace it or drop the row."
 
 
-def _not_binary(column: str, row: int, value: Any) -> str:
+def _not_binary(names: TableNames, column: int, row: int, value: Any) -> str:
     return (
-        f"{column} holds {value.item()!r} in row {row}, which is neither 0 nor 1; pass binarize=t to make every value "
-        "above t a one (binarize=0 for counts), or turn the column into 0/1 yourself."
+        f"{names.cell(column, row, repr(value.item()))}, which is neither 0 nor 1; make the estimator with binarize=t "
+        "and every value above t is a one (binarize=0 for counts), or turn the column into 0/1 yourself."
     )

@@ -68,9 +68,9 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
         try:
             with np.load(stream, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
-        except Exception as error:  # a broken zip raises whatever its reader stumbles over
+        except Exception:  # a broken zip raises whatever its reader stumbles over
             raise ModelFileError(
-                f"{str(path)!r} is damaged or not a saltmine model ({error}); save the model again."
+                f"{str(path)!r} is damaged or not a saltmine model; load takes a file that model.save wrote, whole."
             ) from None
     header = _checked_header(arrays, str(path))
     try:
@@ -90,9 +90,9 @@ def _checked_header(arrays: dict[str, NDArray[Any]], path: str) -> dict[str, Any
         known = header["format"] == FORMAT
         version = int(header["version"])
     except (KeyError, ValueError, TypeError):
-        raise ModelFileError(f"{path!r} is not a saltmine model: it has no readable header.") from None
+        known = False
     if not known:
-        raise ModelFileError(f"{path!r} is not a saltmine model.")
+        raise ModelFileError(f"{path!r} is not a saltmine model; load takes a file that model.save wrote.")
     if version > VERSION:
         raise ModelFileError(
             f"{path!r} has format version {version}, and this saltmine reads up to {VERSION}; install a newer saltmine."

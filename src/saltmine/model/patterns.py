@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COMMON = "common"
+SHARED, ADDED, ONLY = "shared", "added", "only"
 
 
 def entries(
@@ -57,22 +58,22 @@ def pattern_table(
     import pandas as pd
 
     pattern, item, owner = entries(components, alterations)
-    used_by = (usage_counts > 0).sum(axis=0)
+    of_one_class = np.zeros(len(pattern), dtype=bool)
+    if len(classes) > 1:
+        of_one_class = (usage_counts > 0).sum(axis=0)[pattern] == 1
     # A pattern that one class alone uses belongs to that class, shared part and all.
-    only_class = usage_counts.argmax(axis=0)
-    roles = [f"class {label}" if str(label) == COMMON else str(label) for label in classes]
-    shared_role = [
-        roles[only_class[s]] if used_by[s] == 1 and len(classes) > 1 else COMMON for s in range(len(components))
-    ]
+    belongs_to = np.where(of_one_class & (owner < 0), usage_counts.argmax(axis=0)[pattern], owner)
+    # An alteration larger than what it alters is a pattern of its own (the paper's Table 1 counts so).
+    sizes = np.concatenate([components.sum(axis=1)[None], alterations.sum(axis=2)])
+    outgrown = (owner >= 0) & (sizes[owner + 1, pattern] > sizes[0, pattern])
+    roles = np.array([f"class {label}" if str(label) == COMMON else str(label) for label in classes] + [COMMON])
+    kind = np.select([of_one_class | outgrown, owner >= 0], [ONLY, ADDED], SHARED)
     table = pd.DataFrame(
         {
             "pattern": pattern,
             "item": item if names is None else names[item],
-            "role": pd.Series(
-                [shared_role[s] if a < 0 else roles[a] for s, a in zip(pattern.tolist(), owner.tolist(), strict=True)],
-                dtype=object,
-            ),
-            "alteration": owner >= 0,
+            "role": roles[belongs_to].astype(object),
+            "kind": kind.astype(object),
         }
     )
     for a, label in enumerate(classes):
