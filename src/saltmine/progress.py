@@ -51,8 +51,8 @@ class ProgressBar:
         self._bar = Bar(
             TextColumn("{task.description}"),
             TextColumn("{task.fields[rank]}"),
-            BarColumn(),
-            TextColumn("iteration {task.completed:,.0f} of at most {task.fields[most]:,.0f}"),
+            BarColumn(bar_width=10),  # all of it fits into 80 columns
+            TextColumn("iteration {task.completed:,.0f}/{task.fields[most]:,.0f}"),
             TextColumn("objective {task.fields[objective]:,.1f}"),
             TimeElapsedColumn(),
             console=Console(stderr=True),
