@@ -40,5 +40,5 @@ def test_the_demo_runs_from_the_command_line(tmp_path):
         [sys.executable, "-m", "saltmine.demo", "--output", str(tmp_path)], capture_output=True, text=True, check=True
     )
     assert "pattern 0" in run.stdout
-    assert "pixels that only 8 has ink in" in run.stdout
+    assert "are there for 8 only" in run.stdout
     assert (tmp_path / "digits.png").exists()

@@ -106,7 +106,7 @@ def test_rows_with_names_of_their_own_are_named():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([["bread", "milk"], ["tea"]], "rows of X differ in length; turn lists of names into 0/1 columns"),
+        ([["bread", "milk"], ["tea"]], "rows that differ in length; turn lists of names into 0/1 columns"),
         ([{"bread"}, {"tea"}], "MultiLabelBinarizer"),
         ("baskets.csv", r"X is 'baskets\.csv', not a table; read the file first"),
         (Path("baskets.csv"), "not a table; read the file first"),
@@ -121,6 +121,23 @@ def test_what_is_no_table_is_refused(X, message):
 def test_two_columns_of_one_name_are_refused():
     with pytest.raises(ValueError, match="Two columns are called 'a'; rename one of them"):
         CSalt().fit(pd.DataFrame(np.ones((4, 2)), columns=["a", "a"]), Y)
+
+
+@pytest.mark.parametrize("binarize", [None, 0])
+@pytest.mark.parametrize(("value", "what"), [(np.nan, "missing"), (np.inf, "infinite")])
+def test_tables_of_categories_hide_nothing(binarize, value, what):
+    frame = pd.DataFrame(table(value)).astype("category")
+    with pytest.raises(ValueError, match=f"Column 1 holds an? {what} value"):
+        CSalt(binarize=binarize).fit(frame, Y)
+    with pytest.raises(ValueError, match=r"Column 1 holds 2\.0 in row 2, which is neither 0 nor 1"):
+        CSalt().fit(pd.DataFrame(table(2)).astype("category"), Y)
+    assert CSalt(max_iter=20).fit(pd.DataFrame(table(1)).astype("category"), Y).n_features_in_ == 3
+
+
+def test_periods_are_named():
+    frame = pd.DataFrame({"month": pd.period_range("2020-01", periods=4, freq="M")})
+    with pytest.raises(ValueError, match=r"Column 'month' holds Period.* which is not a number"):
+        CSalt().fit(frame, Y)
 
 
 def test_dates_in_arrays_are_named():
@@ -181,6 +198,9 @@ def test_a_negative_threshold_needs_dense_data():
         (pd.to_datetime(pd.Series(["2020-01-01", None, "2020-01-01", "2021-01-01"])), r"row 1 has no label"),
         ([0.0, np.nan, 1.0, 1.0], r"row 1 has no label"),
         (np.array(["a", 1, "b", 2], dtype=object), r"y mixes labels of different kinds \(int, str\)"),
+        (np.ma.masked_array([0, 0, 1, 1], mask=[0, 1, 0, 0]), r"row 1 has no label \(masked\)"),
+        (pd.to_datetime(pd.Series(["2020", "2020", "2021", "2021"])), "are not supported; make them text"),
+        (pd.Series(pd.cut([1, 1, 5, 5], 2)), "are not supported; make them text"),
         ([0.5, 1.5, 2.5, 3.7], "continuous"),
         ([0, 1], r"X has 4 rows, but y has 2 labels; give every row one label"),
     ],
@@ -196,6 +216,8 @@ def test_labels_that_name_no_class_are_refused(y, message):
         (pd.Series(["b", "a", "b"], dtype="category"), ["a", "b"]),
         (pd.Series(["b", "a", "b"], dtype="string"), ["a", "b"]),
         (pd.Series([2, 1, 2], dtype="Int64"), [1, 2]),
+        (pd.DataFrame({"y": pd.Series([2, 1, 2], dtype="Int64")}), [1, 2]),
+        (np.array(["b", "a", "b"], dtype=np.dtypes.StringDType()), ["a", "b"]),
         (pd.Series([True, False, True], dtype="boolean"), [False, True]),
         (np.array([2, 1, 2], dtype=object), [1, 2]),
         (np.array([True, False, True], dtype=object), [False, True]),

@@ -90,7 +90,7 @@ def main() -> None:
         print(as_text(model, range(first, min(first + 4, shown))) + "\n")
     own = model.patterns().query("kind != 'shared'").groupby("role").size()
     for digit in DIGITS:
-        print(f"All patterns together have {own.get(str(digit), 0)} pixels that only {digit} has ink in.")
+        print(f"{own.get(str(digit), 0)} of the pixels in these and the other patterns are there for {digit} only.")
     path = args.output / "digits.png"
     try:
         draw(model, path)

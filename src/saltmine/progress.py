@@ -53,7 +53,7 @@ class ProgressBar:
             TextColumn("{task.fields[rank]}"),
             BarColumn(bar_width=10),  # all of it fits into 80 columns
             TextColumn("iteration {task.completed:,.0f}/{task.fields[most]:,.0f}"),
-            TextColumn("objective {task.fields[objective]:,.1f}"),
+            TextColumn("{task.fields[value]}"),
             TimeElapsedColumn(),
             console=Console(stderr=True),
         )
@@ -68,12 +68,17 @@ class ProgressBar:
 
     def show(self, now: Progress) -> None:
         """Move the bar of the restart on."""
-        facts: dict[str, Any] = {"rank": f"rank {now.rank}", "objective": now.objective, "most": now.max_iter}
+        facts: dict[str, Any] = {
+            "rank": f"rank {now.rank}",
+            "value": f"objective {now.objective:,.1f}",
+            "most": now.max_iter,
+        }
         if now.restart not in self._lines:
             self._lines[now.restart] = self._bar.add_task(self._titles[now.restart], **facts)
         self._bar.update(self._lines[now.restart], completed=now.iteration, total=now.max_iter, **facts)
 
-    def finish(self, restart: int, result: str) -> None:
-        """Fill the bar of a restart that has ended and say what it found."""
+    def finish(self, restart: int, result: str, length: float) -> None:
+        """Fill the bar of a restart that has ended and say what it found; the shortest description wins."""
         line = self._lines[restart]
-        self._bar.update(line, total=self._bar.tasks[line].completed, rank=result)
+        value = f"described in {length:,.0f} nats"
+        self._bar.update(line, total=self._bar.tasks[line].completed, rank=result, value=value)

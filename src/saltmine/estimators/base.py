@@ -155,7 +155,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 settings = self._settings(len(data.blocks), restart, tell)
                 solution = ALGORITHMS[self.algorithm](task, settings, np.random.default_rng(seed))
                 if bar is not None:
-                    bar.finish(restart, f"{solution.model.rank} patterns")
+                    bar.finish(restart, f"{solution.model.rank} patterns", solution.length)
                 return solution
 
             return min(restarts.run(run, seeds.tolist()), key=lambda solution: solution.length)
@@ -212,7 +212,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         reject_unreadable(X, names)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
         if reset:
-            self._item_names = names.columns
+            self._item_names = getattr(self, "feature_names_in_", names.columns)
         return as_binary(X, self.binarize, names)
 
     def _check_parameters(self) -> None:

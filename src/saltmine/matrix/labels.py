@@ -22,9 +22,17 @@ def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDAr
     """
     import pandas as pd
 
-    # pandas' own types would turn into floats on the way to an array; as objects they keep their kind.
-    own_type = hasattr(y, "to_numpy") and not isinstance(getattr(y, "dtype", np.dtype(object)), np.dtype)
-    labels = column_or_1d(y.to_numpy(dtype=object) if own_type else y, warn=True)
+    if hasattr(y, "iloc") and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        y = y.iloc[:, 0]
+    if np.ma.is_masked(y):
+        row = int(np.flatnonzero(np.ma.getmaskarray(y))[0])
+        raise ValueError(f"Input y contains NaN: row {row} has no label (masked); give it one or drop the row.")
+    # pandas' own types, and numpy's text of any length, keep their kind only as objects.
+    if isinstance(getattr(y, "dtype", None), pd.api.extensions.ExtensionDtype):
+        y = y.to_numpy(dtype=object)
+    elif getattr(getattr(y, "dtype", None), "kind", "") == "T":
+        y = y.astype(object)
+    labels = column_or_1d(y, warn=True)
     if n_rows is not None and len(labels) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but y has {len(labels)} labels; give every row one label.")
     missing = np.flatnonzero(pd.isna(labels))
@@ -34,6 +42,8 @@ def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDAr
         raise ValueError(f"Input y contains NaN: row {row} has no label ({shown!r}); give it one or drop the row.")
     if labels.dtype == object:
         labels = _of_one_kind(labels)
+    if labels.dtype.kind not in "OUSbiuf" or (labels.dtype == object and not isinstance(labels[0], str)):
+        raise ValueError(f"Labels such as {labels[0]!r} are not supported; make them text, for example y.astype(str).")
     check_classification_targets(labels)
     classes, numbers = np.unique(labels, return_inverse=True)
     return classes, numbers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -18,7 +19,8 @@ class _SingleThreadedBlas:
     The setting belongs to the process, and fits may overlap: the first team in notes what was allowed, the last one out
     gives it back. threadpoolctl lets one thread at a time control OpenBLAS, and only that thread may undo its limit.
     So a thread of our own holds the limit, whichever fit ends first. Where the calling thread is in control already,
-    inside a ``threadpool_limits`` of the user's, the limit is set there.
+    inside a ``threadpool_limits`` of the user's, the limit is set there. Where another thread is inside one, nobody
+    else can set it: a warning says so.
     """
 
     def __init__(self) -> None:
@@ -31,13 +33,26 @@ class _SingleThreadedBlas:
         """Return how many threads BLAS was allowed before."""
         with self._lock:
             if self._n_open == 0:
-                blas = ThreadpoolController().select(user_api="blas")
-                self._allowed = _most_threads(blas)
-                self._limits.enter_context(_limit_held_by_a_thread(blas))
-                if _most_threads(blas) > 1:
-                    self._limits.enter_context(blas.limit(limits=1))
+                try:
+                    self._set_limit()
+                except BaseException:
+                    self._limits.close()
+                    raise
             self._n_open += 1
             return self._allowed
+
+    def _set_limit(self) -> None:
+        blas = ThreadpoolController().select(user_api="blas")
+        self._allowed = _most_threads(blas)
+        self._limits.enter_context(_limit_held_by_a_thread(blas))
+        if _most_threads(blas) > 1:
+            self._limits.enter_context(blas.limit(limits=1))
+        if _most_threads(blas) > 1:
+            warnings.warn(
+                "Another thread controls the threads of BLAS (threadpool_limits), so the last digits of this fit may "
+                "depend on their number; fit outside of that limit for a result that repeats.",
+                stacklevel=2,
+            )
 
     def leave(self) -> None:
         """Give back what was allowed, if no other team is open."""
@@ -61,13 +76,14 @@ def _limit_held_by_a_thread(blas: ThreadpoolController) -> Iterator[None]:
             over.wait()
 
     holder = threading.Thread(target=hold, name="saltmine-blas-limit", daemon=True)
-    holder.start()
-    ready.wait()
     try:
+        holder.start()
+        ready.wait()
         yield
     finally:
         over.set()
-        holder.join()
+        if holder.ident is not None:
+            holder.join()
 
 
 _single_threaded_blas = _SingleThreadedBlas()
@@ -99,10 +115,14 @@ class ThreadTeam:
 
     def __enter__(self) -> ThreadTeam:
         allowed = _single_threaded_blas.enter()
-        if self.n_threads is None:
-            self.n_threads = allowed
-        if self.n_threads > 1:
-            self._executor = ThreadPoolExecutor(self.n_threads, thread_name_prefix="saltmine")
+        try:
+            if self.n_threads is None:
+                self.n_threads = allowed
+            if self.n_threads > 1:
+                self._executor = ThreadPoolExecutor(self.n_threads, thread_name_prefix="saltmine")
+        except BaseException:
+            _single_threaded_blas.leave()
+            raise
         return self
 
     def __exit__(

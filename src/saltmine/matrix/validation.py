@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 BinaryMatrix: TypeAlias = "NDArray[np.bool_] | sp.csr_array"
 
 
+_NO_NUMBERS = (str, bytes, date, timedelta, np.datetime64, np.timedelta64)
+
+
 @dataclass(frozen=True)
 class TableNames:
     """What a table calls its columns and rows; None where it has no names of its own."""
@@ -61,16 +64,16 @@ def reject_unreadable(X: Any, names: TableNames) -> None:
     if _is_frame(X):
         if not len(X.columns):
             raise ValueError("X has no columns; at least one is needed.")
-        if hasattr(X, "iloc"):
-            for column, dtype in enumerate(X.dtypes):
-                if getattr(dtype, "kind", "O") not in "biuf":
-                    _reject_objects(X.iloc[:, column], column, names)
+        for column, dtype in enumerate(X.dtypes):
+            # pandas' numbers say so; what else there is, and all of polars, is looked at value by value.
+            if getattr(dtype, "kind", "O") not in "biuf" and not getattr(dtype, "is_numeric", bool)():
+                _reject_objects(X.iloc[:, column] if hasattr(X, "iloc") else X[:, column], column, names)
         return
     if isinstance(X, (list, tuple)) and X and all(isinstance(row, (list, tuple, set, frozenset)) for row in X):
         if len({len(row) for row in X}) > 1 or isinstance(X[0], (set, frozenset)):
             raise ValueError(
-                "The rows of X differ in length; turn lists of names into 0/1 columns first, for example with "
-                "sklearn.preprocessing.MultiLabelBinarizer."
+                "X is a list of sets or of rows that differ in length; turn lists of names into 0/1 columns first, for "
+                "example with sklearn.preprocessing.MultiLabelBinarizer."
             )
         X = np.array(X, dtype=object)
     if not isinstance(X, np.ndarray) or X.ndim != 2:
@@ -91,7 +94,7 @@ def _reject_objects(values: Iterable[Any], column: int, names: TableNames) -> No
     for row, value in enumerate(values):
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
             raise ValueError(_missing(names, column, row, value))
-        if isinstance(value, (str, bytes, date, timedelta, np.datetime64, np.timedelta64)):
+        if isinstance(value, _NO_NUMBERS) or type(value).__name__ in ("Period", "Interval"):
             shown = value.item() if isinstance(value, np.generic) else value
             raise ValueError(
                 f"{names.cell(column, row, repr(shown))}, which is not a number; make it 0/1 first (astype(int) for "
@@ -119,6 +122,11 @@ def as_binary(X: NDArray[Any] | sp.csr_array, binarize: float | None, names: Tab
            [ True, False]])
     """
     names = names or TableNames()
+    if isinstance(X, np.ndarray) and X.dtype == object:
+        # Tables of categories, or of libraries other than pandas, come as objects.
+        for column in range(X.shape[1]):
+            _reject_objects(X[:, column], column, names)
+        X = X.astype(np.float64)
     if not isinstance(X, np.ndarray):
         return _sparse_as_binary(sp.csr_array(X), binarize, names)
     if X.dtype == bool and binarize is None:

@@ -21,6 +21,10 @@ _PLAIN = ("usage_counts_", "noise_counts_", "item_counts_", "_hits", "history_")
 _NUMBERS = ("n_components_", "n_features_in_", "n_iter_", "description_length_", "null_description_length_")
 
 
+# Text gets its width from the labels themselves.
+_LABEL_TYPES = {"O": "object", "U": "str"}
+
+
 class ModelFileError(ValueError):
     """A file that is not a model this version can read."""
 
@@ -41,10 +45,7 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
         "version": VERSION,
         "estimator": kind,
         "parameters": _plain_parameters(estimator),
-        "classes": {
-            "labels": labels.tolist(),
-            "dtype": "object" if labels.dtype == object else labels.dtype.str,
-        },
+        "classes": {"labels": labels.tolist(), "dtype": _LABEL_TYPES.get(labels.dtype.kind, labels.dtype.str)},
         "item_names": None if names is None else names.tolist(),
         "names_are_features": hasattr(estimator, "feature_names_in_"),
         "shape": [*np.shape(estimator.usage_), *np.shape(estimator.alterations_)],
@@ -67,7 +68,7 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
     with path.open("rb") as stream:
         try:
             with np.load(stream, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
+                arrays = {name: np.asanyarray(archive[name]) for name in archive.files}
         except Exception:  # a broken zip raises whatever its reader stumbles over
             raise ModelFileError(
                 f"{str(path)!r} is damaged or not a saltmine model; load takes a file that model.save wrote, whole."
@@ -75,9 +76,10 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
     header = _checked_header(arrays, str(path))
     try:
         estimator = kinds[header["estimator"]](**header["parameters"])
+        estimator._check_parameters()
         _restore_arrays(estimator, header, arrays)
         _restore_names(estimator, header, arrays)
-    except (KeyError, ValueError, TypeError, IndexError) as error:
+    except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
         raise ModelFileError(
             f"{str(path)!r} is damaged: its parts do not fit together ({error}); save the model again."
         ) from None
@@ -89,7 +91,7 @@ def _checked_header(arrays: dict[str, NDArray[Any]], path: str) -> dict[str, Any
         header: dict[str, Any] = json.loads(arrays["header"].tobytes())
         known = header["format"] == FORMAT
         version = int(header["version"])
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, OverflowError, RecursionError):
         known = False
     if not known:
         raise ModelFileError(f"{path!r} is not a saltmine model; load takes a file that model.save wrote.")
@@ -103,41 +105,48 @@ def _checked_header(arrays: dict[str, NDArray[Any]], path: str) -> dict[str, Any
 def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     m, rank, c, _, n = header["shape"]
     for name in _NUMBERS:
+        _demand(isinstance(header[name], (int, float)), f"{name} is no number")
         setattr(estimator, name, header[name])
-    if (estimator.n_components_, estimator.n_features_in_) != (rank, n):
-        raise ValueError("rank or number of columns differ")
+    _demand((estimator.n_components_, estimator.n_features_in_) == (rank, n), "rank or number of columns differ")
     shapes = {"components_": (rank, n), "alterations_": (c, rank, n), "usage_": (m, rank)}
     for name in _PACKED:
         count = int(np.prod(shapes[name]))
-        if len(arrays[name]) != -(-count // 8):
-            raise ValueError(f"{name} has the wrong length")
+        _demand(arrays[name].shape == (-(-count // 8),), f"{name} has the wrong length")
         bits = np.unpackbits(arrays[name], count=count)
         setattr(estimator, name, bits.astype(bool).reshape(shapes[name]))
     entries = int(estimator.components_.sum() + estimator.alterations_.sum())
     shapes = {"usage_counts_": (c, rank), "noise_counts_": (c, n), "item_counts_": (c, n), "_hits": (c, entries)}
-    for name in _PLAIN:
-        array = arrays[name]
-        if array.dtype.kind not in "if" or array.shape != shapes.get(name, array.shape):
-            raise ValueError(f"{name} has shape {array.shape}, expected {shapes[name]}")
-        setattr(estimator, name, array)
+    for name, shape in shapes.items():
+        counts = arrays[name]
+        _demand(counts.dtype.kind == "i" and not (counts < 0).any(), f"{name} holds no counts")
+        _demand(counts.shape == shape, f"{name} has shape {counts.shape}, expected {shape}")
+        setattr(estimator, name, counts)
+    estimator.history_ = arrays["history_"]
+    _demand(estimator.history_.dtype.kind == "f" and estimator.history_.ndim == 1, "history_ is no list of numbers")
 
 
 def _restore_names(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     m, _, c, _, n = header["shape"]
-    labels = header["classes"]
-    estimator.classes_ = np.array(labels["labels"], dtype=labels["dtype"])
-    if len(estimator.classes_) != c:
-        raise ValueError("number of classes differs")
-    estimator.row_labels_ = estimator.classes_[arrays["row_classes"]]
-    if len(estimator.row_labels_) != m:
-        raise ValueError("number of rows differs")
+    labels, dtype = header["classes"]["labels"], header["classes"]["dtype"]
+    _demand(len(labels) == len(set(labels)) == c, "number of classes differs")
+    _demand(dtype in _LABEL_TYPES.values() or np.dtype(dtype).kind in "biuf", "labels are of no known kind")
+    estimator.classes_ = np.array(labels, dtype=dtype)
+    numbers = arrays["row_classes"]
+    _demand(numbers.shape == (m,), "number of rows differs")
+    _demand(numbers.dtype.kind == "i" and not (numbers < 0).any(), "classes of the rows are no numbers")
+    estimator.row_labels_ = estimator.classes_[numbers]
+    names = header["item_names"]
     estimator._item_names = None
-    if header["item_names"] is not None:
-        estimator._item_names = np.array(header["item_names"], dtype=object)
-        if len(estimator._item_names) != n:
-            raise ValueError("number of column names differs")
+    if names is not None:
+        _demand(len(names) == n and all(isinstance(name, (str, int)) for name in names), "column names differ")
+        estimator._item_names = np.array(names, dtype=object)
         if header["names_are_features"]:
             estimator.feature_names_in_ = estimator._item_names
+
+
+def _demand(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:

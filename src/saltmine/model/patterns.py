@@ -65,7 +65,8 @@ def pattern_table(
     belongs_to = np.where(of_one_class & (owner < 0), usage_counts.argmax(axis=0)[pattern], owner)
     # An alteration larger than what it alters is a pattern of its own (the paper's Table 1 counts so).
     sizes = np.concatenate([components.sum(axis=1)[None], alterations.sum(axis=2)])
-    outgrown = (owner >= 0) & (sizes[owner + 1, pattern] > sizes[0, pattern])
+    of_one = alterations.sum(axis=0)[pattern, item] == 1
+    outgrown = (owner >= 0) & of_one & (sizes[owner + 1, pattern] > sizes[0, pattern])
     roles = np.array([f"class {label}" if str(label) == COMMON else str(label) for label in classes] + [COMMON])
     kind = np.select([of_one_class | outgrown, owner >= 0], [ONLY, ADDED], SHARED)
     table = pd.DataFrame(
