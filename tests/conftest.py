@@ -53,3 +53,12 @@ def small_data():
     matrix = rng.random((13, 9)) < 0.4
     matrix[0] = True
     return matrix, [slice(0, 5), slice(5, 6), slice(6, 13)]
+
+
+RESULTS = ("components_", "alterations_", "usage_", "history_", "usage_counts_", "noise_counts_")
+
+
+def assert_same_model(one, two):
+    for name in RESULTS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
+    assert one.description_length_ == two.description_length_

@@ -164,6 +164,7 @@ def _write_whole(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
     aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         with aside.open("xb") as stream:
+            # The stubs take the arrays for the allow_pickle flag.
             np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
         os.replace(aside, path)
     finally:
