@@ -14,7 +14,7 @@ from saltmine.metrics import description_length, residual
 
 
 def plain_f(X, y, components, alterations, usage):
-    """SPEC 2, in loops: y is 0..c-1."""
+    """f as docs/paper.md states it, in loops; y is 0..c-1."""
     D = np.asarray(X, dtype=int)
     m, n = D.shape
     r, c = len(components), len(alterations)

@@ -22,7 +22,7 @@ def relaxed(draw):
 
 
 def plain_model(X, V, Y, blocks):
-    """What remains of thresholded factors, rule by rule, in loops (SPEC 4)."""
+    """What remains of thresholded factors, rule by rule, in loops."""
     (n, r), c = X.shape, len(V)
     X, V, Y = X.copy(), V.copy(), Y.copy()
     kept = []

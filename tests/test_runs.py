@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,6 +16,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from conftest import RESULTS, assert_same_model
 from saltmine import CSalt, Primp
 from saltmine.datasets import make_planted
+from saltmine.matrix.threads import ThreadTeam
 from saltmine.metrics import f_measure
 from saltmine.progress import Progress
 
@@ -47,6 +49,29 @@ def test_fits_at_the_same_time_do_not_disturb_each_other_or_blas(planted):
         assert_same_model(one, two)
     assert set(inside) == {1}
     assert blas_threads() == before
+
+
+def test_a_limit_held_by_another_thread_is_overcome_or_said():
+    ready, over = threading.Event(), threading.Event()
+
+    def hold():
+        with threadpool_limits(2, user_api="blas"):
+            ready.set()
+            over.wait()
+
+    other = threading.Thread(target=hold)
+    other.start()
+    ready.wait()
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with ThreadTeam():
+                most = max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+    finally:
+        over.set()
+        other.join()
+    told = any("Another thread controls the threads of BLAS" in str(warning.message) for warning in caught)
+    assert told == (most > 1)
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])

@@ -200,6 +200,7 @@ def test_a_negative_threshold_needs_dense_data():
         (np.array(["a", 1, "b", 2], dtype=object), r"y mixes labels of different kinds \(int, str\)"),
         (np.ma.masked_array([0, 0, 1, 1], mask=[0, 1, 0, 0]), r"row 1 has no label \(masked\)"),
         (pd.to_datetime(pd.Series(["2020", "2020", "2021", "2021"])), "are not supported; make them text"),
+        ([b"a", b"a", b"b", b"b"], "are not supported; make them text"),
         (pd.Series(pd.cut([1, 1, 5, 5], 2)), "are not supported; make them text"),
         ([0.5, 1.5, 2.5, 3.7], "continuous"),
         ([0, 1], r"X has 4 rows, but y has 2 labels; give every row one label"),

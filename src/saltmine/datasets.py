@@ -1,4 +1,4 @@
-"""Data with planted structure, as the paper's experiments use it (SPEC 6)."""
+"""Data with planted structure, as the paper's experiments use it."""
 
 from __future__ import annotations
 

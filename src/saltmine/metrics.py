@@ -1,4 +1,4 @@
-"""How near a model comes to planted truth, and how well it describes data (SPEC 7)."""
+"""How near a model comes to planted truth, and how well it describes data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exact description length f of a binary model, in nats (SPEC 2)."""
+"""The exact description length f of a binary model, in nats; docs/paper.md has the formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A binary model, and the definition of class-specific alterations it has to satisfy (SPEC 1)."""
+"""A binary model, and the definition of class-specific alterations it has to satisfy."""
 
 from __future__ import annotations
 

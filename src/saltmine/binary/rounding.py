@@ -1,4 +1,4 @@
-"""From relaxed factors to a binary model: the thresholds with the lowest description length (SPEC 4)."""
+"""From relaxed factors to a binary model: the thresholds with the lowest description length."""
 
 from __future__ import annotations
 

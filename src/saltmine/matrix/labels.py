@@ -42,7 +42,7 @@ def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDAr
         raise ValueError(f"Input y contains NaN: row {row} has no label ({shown!r}); give it one or drop the row.")
     if labels.dtype == object:
         labels = _of_one_kind(labels)
-    if labels.dtype.kind not in "OUSbiuf" or (labels.dtype == object and not isinstance(labels[0], str)):
+    if labels.dtype.kind not in "OUbiuf" or (labels.dtype == object and not isinstance(labels[0], str)):
         raise ValueError(f"Labels such as {labels[0]!r} are not supported; make them text, for example y.astype(str).")
     check_classification_targets(labels)
     classes, numbers = np.unique(labels, return_inverse=True)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 #: A boolean array, or a scipy CSR array that stores nothing but ones.
 BinaryMatrix: TypeAlias = "NDArray[np.bool_] | sp.csr_array"
 
-
 _NO_NUMBERS = (str, bytes, date, timedelta, np.datetime64, np.timedelta64)
 
 

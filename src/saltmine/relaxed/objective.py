@@ -1,8 +1,8 @@
-"""The smooth part F of the relaxed objective: value, gradients and Lipschitz moduli (SPEC 2 and 3).
+"""The smooth part F of the relaxed objective: value, gradients and Lipschitz moduli.
 
-Letters as in the paper: D data, X patterns (n, r), V alterations (c, n, r), Y usage (m, r). The m x n residual is
-never formed. Everything the X and V steps need is in the *projection* of the data on the usage, ``P_a = D_a^T Y_a``
-and ``G_a = Y_a^T Y_a``; the Y step needs one product ``D_a W_a``.
+docs/paper.md has the formulas. Letters as in the paper: D data, X patterns (n, r), V alterations (c, n, r), Y usage
+(m, r). The m x n residual is never formed. Everything the X and V steps need is in the *projection* of the data on the
+usage, ``P_a = D_a^T Y_a`` and ``G_a = Y_a^T Y_a``; the Y step needs one product ``D_a W_a``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The penalty that pulls factors towards 0 and 1: phi is the sum of Lambda over all entries (SPEC 2)."""
+"""The penalty that pulls factors towards 0 and 1: phi is the sum of Lambda over all entries."""
 
 from __future__ import annotations
 
