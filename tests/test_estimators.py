@@ -33,7 +33,9 @@ def test_attributes_have_the_shapes_of_the_contract(planted, fitted):
     for name, shape in {"components_": (r, n), "alterations_": (2, r, n), "usage_": (m, r)}.items():
         assert getattr(fitted, name).shape == shape
         assert getattr(fitted, name).dtype == bool
-    assert fitted.n_iter_ >= 500
+    assert fitted.n_iter_ >= 1
+    assert fitted.pattern_evidence_.shape == (r,)
+    assert fitted.alteration_evidence_.shape == (2, r)
     assert len(fitted.history_) > 1
     np.testing.assert_array_equal(fitted.row_labels_, planted.y)
 

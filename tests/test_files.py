@@ -118,7 +118,7 @@ def test_files_cut_short_or_altered_are_refused_with_a_sentence(path):
         except ModelFileError:
             refused += 1
     # What is left are bytes that no reader looks at: dates and the like in the zip directory.
-    assert refused > 150
+    assert refused > 130
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04 and then nothing", b"\x93NUMPY\x01\x00"])
@@ -153,7 +153,7 @@ def test_nothing_in_a_file_is_executed(path, tmp_path, monkeypatch):
         ({"header": None}, "is not a saltmine model; load takes"),
         ({"header": np.zeros(3, np.uint8)}, "is not a saltmine model"),
         ({"header": {"format": "something else"}}, "is not a saltmine model"),
-        ({"header": {"version": 99}}, "format version 99, and this saltmine reads up to 1; install a newer"),
+        ({"header": {"version": 99}}, "format version 99, and this saltmine reads up to 2; install a newer"),
         ({"header": {"estimator": "Forest"}}, "parts do not fit together"),
         ({"header": {"parameters": {"depth": 3}}}, "parts do not fit together"),
         ({"header": {"n_components_": 77}}, "rank or number of columns differ"),

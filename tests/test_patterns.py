@@ -44,7 +44,10 @@ def fitted_by_hand(components, alterations, usage, labels):
     classes = np.unique(labels)
     counts = np.stack([usage[labels == label].sum(axis=0) for label in classes])
     n_entries = int(components.sum() + alterations.sum())
-    return pattern_table(components, alterations, counts, np.ones((len(classes), n_entries), int), classes, None)
+    hits = np.ones((len(classes), n_entries), int)
+    evidence = np.arange(10.0, 10 + len(components)), np.full((len(classes), len(components)), np.nan)
+    evidence[1][0, 0] = 5.0
+    return pattern_table(components, alterations, counts, hits, *evidence, classes, None)
 
 
 def test_kinds_tell_shared_added_and_own_items_apart():

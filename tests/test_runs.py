@@ -88,7 +88,8 @@ def test_another_seed_starts_elsewhere(planted):
 
 
 def test_restarts_keep_the_lowest_description_length(planted):
-    quick = {"max_iter": 200, "max_rank": 5}
+    # The paper's algorithm, whose starts end in different places.
+    quick = {"algorithm": "paper", "max_iter": 200, "max_rank": 5}
     several = CSalt(random_state=0, n_restarts=4, **quick).fit(planted.X, planted.y)
     lengths = []
     for skipped in range(4):
@@ -110,10 +111,13 @@ def test_jobs_do_not_change_the_answer(planted):
 @pytest.mark.parametrize("max_rank", [1, 2, 12])
 def test_max_rank_limits_the_number_of_patterns(planted, max_rank):
     ranks = []
-    model = CSalt(max_rank=max_rank, max_iter=100, random_state=0, callback=lambda now: ranks.append(now.rank))
+    settings = {"algorithm": "paper", "max_rank": max_rank, "max_iter": 100, "random_state": 0}
+    model = CSalt(callback=lambda now: ranks.append(now.rank), **settings)
     model.fit(planted.X, planted.y)
     assert model.n_components_ <= max_rank
     assert max(ranks) <= max_rank
+    many = CSalt(max_rank=max_rank, random_state=0).fit(planted.X, planted.y)
+    assert many.n_components_ <= max_rank
 
 
 def test_primp_takes_labels_for_reporting_only(planted):
@@ -192,16 +196,28 @@ def test_failed_input_leaves_a_fitted_model_as_it_was(planted):
 
 def test_callback_gets_rank_iteration_and_objective(planted):
     seen = []
-    model = CSalt(random_state=0, max_iter=200, callback=seen.append).fit(planted.X, planted.y)
+    model = CSalt(algorithm="paper", random_state=0, max_iter=200, callback=seen.append).fit(planted.X, planted.y)
     assert all(isinstance(now, Progress) for now in seen)
     assert {now.rank for now in seen} == {10}
     assert [now.iteration for now in seen] == list(range(10, 201, 10))
     assert [now.objective for now in seen] == model.history_.tolist()
 
 
+def test_callback_follows_the_relaxed_solve_and_the_refinement(planted):
+    seen = []
+    model = CSalt(random_state=0, callback=seen.append).fit(planted.X, planted.y)
+    relaxed = [now for now in seen if now.phase == "relaxed"]
+    refined = seen[len(relaxed) :]
+    assert {now.phase for now in refined} == {"refinement"}
+    assert [now.objective for now in relaxed] == model.history_.tolist()
+    assert [now.iteration for now in relaxed] == sorted({now.iteration for now in relaxed})
+    assert relaxed[-1].iteration <= relaxed[-1].max_iter
+    assert refined[-1].rank == model.n_components_
+
+
 def test_history_runs_through_all_ranks(planted):
     seen = []
-    model = CSalt(random_state=0, rank_step=1, max_rank=3, max_iter=50, callback=seen.append)
+    model = CSalt(algorithm="paper", random_state=0, rank_step=1, max_rank=3, max_iter=50, callback=seen.append)
     model.fit(planted.X, planted.y)
     assert sorted({now.rank for now in seen}) == [1, 2, 3]
     assert [now.objective for now in seen] == model.history_.tolist()
@@ -212,7 +228,7 @@ def test_verbose_shows_a_bar_on_standard_error_only(planted, capfd):
     CSalt(random_state=0, max_iter=50, n_restarts=2, verbose=1).fit(planted.X, planted.y)
     out, err = capfd.readouterr()
     assert out == ""
-    for word in ("CSalt 1/2", "CSalt 2/2", "patterns", "iteration 50/50", "described in"):
+    for word in ("CSalt 1/2", "CSalt 2/2", "patterns", "done", "described in"):
         assert word in err
 
 

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from saltmine.binary.bits import BitMatrix
-from saltmine.binary.description import null_length
+from saltmine.binary.description import description_length, null_length
 from saltmine.binary.model import BinaryModel
-from saltmine.binary.rounding import round_factors
+from saltmine.binary.rounding import round_factors, threshold
 from saltmine.matrix.operator import Operator
+from saltmine.matrix.threads import ThreadTeam
 from saltmine.relaxed.objective import Factors, RelaxedObjective
 from saltmine.relaxed.palm import palm
+
+if TYPE_CHECKING:
+    from saltmine.binary.refinement import Refinement
+
+
+# The relaxed solve starts from more patterns than the spectrum shows: they find their places by crowding out each
+# other.
+START_FACTOR, START_MORE = 1.5, 4
+# The penalty grows over the first iterations; few more are needed, as the refinement does the rest.
+RAMP, ITERATIONS = 60, 80
+# Rows, and items, to look for further patterns from, and how often.
+SEEDS, SEEDINGS = 400, 2
+# Rounds of moves on the binary model; one or two are the rule.
+MOST_ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -23,21 +39,25 @@ class Task:
 
     data: Operator
     bits: BitMatrix
+    team: ThreadTeam
 
 
 @dataclass(frozen=True)
 class Settings:
     """How a search goes about it.
 
-    ``on_check(rank, iteration, objective)`` is called at every check of the relaxed objective.
+    ``on_check(rank, iteration, max_iter, objective)`` is called at every check of the relaxed objective,
+    ``on_refine(rank, length)`` between the moves of the refinement.
     """
 
     alterations: bool = True
+    alpha: float = 0.01
     max_rank: int | None = None
     rank_step: int = 10
     max_iter: int = 10_000
     tol: float = 0.005
-    on_check: Callable[[int, int, float], None] | None = None
+    on_check: Callable[[int, int, int, float], None] = lambda rank, iteration, max_iter, objective: None
+    on_refine: Callable[[int, float], None] = lambda rank, length: None
 
 
 @dataclass
@@ -61,6 +81,10 @@ def paper(task: Task, settings: Settings, rng: np.random.Generator) -> Solution:
     factors = Factors(np.zeros((n, 0)), np.zeros((c, n, 0)), np.zeros((m, 0)))
     limit = min(m, n) if settings.max_rank is None else settings.max_rank
     n_iter, history = 0, list[float]()
+
+    def on_check(rank: int, iteration: int, value: float) -> None:
+        settings.on_check(rank, iteration, settings.max_iter, value)
+
     while True:
         rank = min(factors.rank + settings.rank_step, limit)
         start = _add_random_columns(factors, rank - factors.rank, rng)
@@ -70,7 +94,7 @@ def paper(task: Task, settings: Settings, rng: np.random.Generator) -> Solution:
             max_iter=settings.max_iter,
             tol=settings.tol,
             alterations=settings.alterations,
-            on_check=None if settings.on_check is None else partial(settings.on_check, rank),
+            on_check=partial(on_check, rank),
         )
         factors = descent.factors
         n_iter += descent.n_iter
@@ -94,13 +118,85 @@ def _add_random_columns(factors: Factors, count: int, rng: np.random.Generator) 
     )
 
 
+def saltmine(task: Task, settings: Settings, rng: np.random.Generator) -> Solution:
+    """Run saltmine's own solver: a short relaxed solve, then moves on the binary model; docs/solver.md says why."""
+    # Compiled code is loaded when it is needed: it would double the time of the import.
+    from saltmine.binary.refinement import Refinement
+
+    model, n_iter, history = _relaxed_start(task, settings, rng)
+    refinement = Refinement(task.bits, model, alterations=settings.alterations, alpha=settings.alpha)
+    refinement.polish(force=True)
+    refinement.gate()
+    _improve(refinement, settings)
+    limit = None if settings.max_rank is None else 2 * settings.max_rank
+    for _ in range(SEEDINGS):
+        if not refinement.reseed(SEEDS, rng, task.team, limit):
+            break
+        _improve(refinement, settings)
+    refinement.unglue()
+    if settings.max_rank is not None:
+        refinement.limit(settings.max_rank)
+        refinement.polish()
+    while refinement.gate():
+        pass
+    model = refinement.model()
+    length = description_length(task.bits, model)
+    if length >= null_length(task.bits):
+        return replace(without_patterns(task), n_iter=max(n_iter, 1), history=history)
+    # The look at the spectrum is an iteration as well, and the only one where it shows nothing.
+    return Solution(model, length, max(n_iter, 1), history)
+
+
+def _relaxed_start(task: Task, settings: Settings, rng: np.random.Generator) -> tuple[BinaryModel, int, list[float]]:
+    """Solve the relaxed problem at a rank that the spectrum of the data suggests, and round it."""
+    from saltmine.binary.refinement import cross_weights
+    from saltmine.relaxed.accelerated import AcceleratedDescent
+    from saltmine.relaxed.spectrum import count_signals
+
+    m, n = task.data.shape
+    limit = min(m, n) if settings.max_rank is None else min(m, n, settings.max_rank)
+    signals = count_signals(task.data, rng, most=limit)
+    if not signals:
+        return BinaryModel.empty(m, n, len(task.data.blocks)), 0, []
+    rank = min(int(START_FACTOR * signals) + START_MORE, limit)
+    max_iter = min(settings.max_iter, ITERATIONS)
+    solver = AcceleratedDescent(
+        task.data, cross_weights([rows.stop - rows.start for rows in task.data.blocks]), task.team
+    )
+    descent = solver.run(
+        solver.start(rank, rng),
+        ramp=RAMP,
+        max_iter=max_iter,
+        tol=settings.tol,
+        alterations=settings.alterations,
+        on_check=lambda iteration, value: settings.on_check(rank, iteration, max_iter, value),
+    )
+    factors = descent.factors
+    model = threshold(factors.X, factors.V, factors.Y, task.bits.blocks, 0.5, 0.5)
+    return model, descent.n_iter, descent.history
+
+
+def _improve(refinement: Refinement, settings: Settings) -> None:
+    """Merge, split and polish until no move helps; then let only that stay which chance does not explain."""
+    for _ in range(MOST_ROUNDS):
+        settings.on_refine(len(refinement.patterns()), refinement.length)
+        merged = refinement.merge()
+        if not refinement.split() and not merged:
+            break
+        refinement.polish()
+    for _ in range(MOST_ROUNDS):
+        settings.on_refine(len(refinement.patterns()), refinement.length)
+        if not refinement.gate():
+            break
+        refinement.polish()
+
+
 def without_patterns(task: Task) -> Solution:
     """Return the model without patterns: all there is to say of data without a single one."""
     return Solution(BinaryModel.empty(*task.bits.shape, len(task.bits.blocks)), null_length(task.bits))
 
 
-# saltmine's own solver is the next step; until then the default is the paper's.
-ALGORITHMS: dict[str, Callable[[Task, Settings, np.random.Generator], Solution]] = {
-    "saltmine": paper,
-    "paper": paper,
-}
+Search = Callable[[Task, Settings, np.random.Generator], Solution]
+ALGORITHMS: dict[str, Search] = {"saltmine": saltmine, "paper": paper}
+# The paper's loop takes thousands of steps that add up; saltmine's few are rounded and refined.
+PRECISION: dict[str, type[np.floating]] = {"saltmine": np.float32, "paper": np.float64}

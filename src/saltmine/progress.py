@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of a fit at one check of the relaxed objective.
+    """The state of a fit at one check.
 
     Attributes
     ----------
@@ -25,7 +25,9 @@ class Progress:
     max_iter : int
         Most iterations at this rank.
     objective : float
-        Relaxed objective.
+        Relaxed objective; in the refinement the description length (with saltmine's specificity term).
+    phase : {"relaxed", "refinement"}
+        What is going on. The refinement counts no iterations.
     """
 
     restart: int
@@ -33,6 +35,7 @@ class Progress:
     iteration: int
     max_iter: int
     objective: float
+    phase: str = "relaxed"
 
 
 Listener = Callable[[Progress], object]
@@ -52,7 +55,7 @@ class ProgressBar:
             TextColumn("{task.description}"),
             TextColumn("{task.fields[rank]}"),
             BarColumn(bar_width=10),  # all of it fits into 80 columns
-            TextColumn("iteration {task.completed:,.0f}/{task.fields[most]:,.0f}"),
+            TextColumn("{task.fields[step]}"),
             TextColumn("{task.fields[value]}"),
             TimeElapsedColumn(),
             console=Console(stderr=True),
@@ -68,17 +71,21 @@ class ProgressBar:
 
     def show(self, now: Progress) -> None:
         """Move the bar of the restart on."""
-        facts: dict[str, Any] = {
-            "rank": f"rank {now.rank}",
-            "value": f"objective {now.objective:,.1f}",
-            "most": now.max_iter,
-        }
+        if now.phase == "relaxed":
+            facts: dict[str, Any] = {
+                "rank": f"rank {now.rank}",
+                "step": f"iteration {now.iteration:,}/{now.max_iter:,}",
+                "value": f"objective {now.objective:,.1f}",
+            }
+            done, total = now.iteration, now.max_iter
+        else:
+            facts = {"rank": f"{now.rank} patterns", "step": "refining", "value": f"{now.objective:,.0f} nats"}
+            done, total = 0, None
         if now.restart not in self._lines:
             self._lines[now.restart] = self._bar.add_task(self._titles[now.restart], **facts)
-        self._bar.update(self._lines[now.restart], completed=now.iteration, total=now.max_iter, **facts)
+        self._bar.update(self._lines[now.restart], completed=done, total=total, **facts)
 
     def finish(self, restart: int, result: str, length: float) -> None:
         """Fill the bar of a restart that has ended and say what it found; the shortest description wins."""
-        line = self._lines[restart]
-        value = f"described in {length:,.0f} nats"
-        self._bar.update(line, total=self._bar.tasks[line].completed, rank=result, value=value)
+        facts: dict[str, Any] = {"rank": result, "step": "done", "value": f"described in {length:,.0f} nats"}
+        self._bar.update(self._lines[restart], completed=1, total=1, **facts)

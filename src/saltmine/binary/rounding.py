@@ -30,16 +30,20 @@ def best_thresholds(
     """Return the thresholded model with the lowest loss; equal models are judged once."""
     best: tuple[BinaryModel, float] | None = None
     for t2 in _distinct(THRESHOLDS, Y):
-        usage = t2 <= Y
         for t1 in _distinct(THRESHOLDS, X, V):
-            patterns = t1 <= X
-            model = BinaryModel(patterns, repair_alterations(patterns, t1 <= V), usage)
-            model = drop_trivial(drop_idle_parts(model, blocks))
+            model = threshold(X, V, Y, blocks, t1, t2)
             value = loss(model)
             if best is None or value < best[1]:
                 best = model, value
     assert best is not None  # a threshold of 0 always gives a candidate
     return best
+
+
+def threshold(X: Floats, V: Floats, Y: Floats, blocks: list[slice], t1: float, t2: float) -> BinaryModel:
+    """Return the binary model at two thresholds, made to satisfy the definition and without trivial patterns."""
+    patterns = t1 <= X
+    model = BinaryModel(patterns, repair_alterations(patterns, t1 <= V), t2 <= Y)
+    return drop_trivial(drop_idle_parts(model, blocks))
 
 
 def _distinct(thresholds: NDArray[np.float64], *factors: Floats) -> list[float]:

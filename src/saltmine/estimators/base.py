@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from saltmine.algorithms import ALGORITHMS, Settings, Solution, Task, without_patterns
+from saltmine.algorithms import ALGORITHMS, PRECISION, Settings, Solution, Task, without_patterns
 from saltmine.binary.bits import BitMatrix
 from saltmine.binary.description import null_length
 from saltmine.binary.model import BinaryModel
@@ -25,6 +25,7 @@ from saltmine.matrix.labels import class_numbers
 from saltmine.matrix.operator import make_operator
 from saltmine.matrix.threads import ThreadTeam
 from saltmine.matrix.validation import BinaryMatrix, TableNames, as_binary, reject_unreadable
+from saltmine.model.evidence import evidence_of
 from saltmine.model.files import save_model
 from saltmine.model.patterns import count_hits, pattern_table
 from saltmine.progress import Listener, Progress, ProgressBar
@@ -46,6 +47,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self,
         *,
         algorithm: str = "saltmine",
+        alpha: float = 0.01,
         binarize: float | None = None,
         max_rank: int | None = None,
         rank_step: int = 10,
@@ -58,6 +60,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         callback: Listener | None = None,
     ) -> None:
         self.algorithm = algorithm
+        self.alpha = alpha
         self.binarize = binarize
         self.max_rank = max_rank
         self.rank_step = rank_step
@@ -89,6 +92,9 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             - ``kind``: "shared" for what several classes have in common, "added" for what a class adds to that, and
               "only" for patterns of one class: those that no other class uses, and alterations larger than the
               shared part, which are patterns of their own rather than variations;
+            - ``evidence``: minus the logarithm (nats) of a bound on the probability that chance shows as much: for the
+              whole pattern, and for added items for all that the class adds to it; a fit with ``algorithm="saltmine"``
+              keeps nothing below ``-log(alpha)``;
             - ``usage_<class>``: rows of the class that use the pattern;
             - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern).
         """
@@ -98,6 +104,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.alterations_,
             self.usage_counts_,
             self._hits,
+            self.pattern_evidence_,
+            self.alteration_evidence_,
             self.classes_,
             self._item_names,
         )
@@ -135,7 +143,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_restarts)
         with ExitStack() as stack:
             team = stack.enter_context(ThreadTeam())
-            task = Task(make_operator(data.matrix, data.blocks, team), bits)
+            operator = make_operator(data.matrix, data.blocks, team, PRECISION[self.algorithm])
+            task = Task(operator, bits, team)
             if not len(data.items):
                 return without_patterns(task)
             listeners = [] if self.callback is None else [self.callback]
@@ -161,17 +170,22 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return min(restarts.run(run, seeds.tolist()), key=lambda solution: solution.length)
 
     def _settings(self, n_classes: int, restart: int, tell: Listener) -> Settings:
-        def on_check(rank: int, iteration: int, objective: float) -> None:
-            tell(Progress(restart, rank, iteration, self.max_iter, objective))
+        def on_check(rank: int, iteration: int, max_iter: int, objective: float) -> None:
+            tell(Progress(restart, rank, iteration, max_iter, objective))
+
+        def on_refine(rank: int, length: float) -> None:
+            tell(Progress(restart, rank, 0, 0, length, "refinement"))
 
         return Settings(
             # What a single class carries alone, all classes carry: the definition leaves no alterations.
             alterations=self._alterations and n_classes > 1,
+            alpha=self.alpha,
             max_rank=self.max_rank,
             rank_step=self.rank_step,
             max_iter=self.max_iter,
             tol=self.tol,
             on_check=on_check,
+            on_refine=on_refine,
         )
 
     def _store(
@@ -184,6 +198,9 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ) -> None:
         """Keep the model in the order of the input, largest pattern first, with the counts that encoding needs."""
         model = model.keep(_by_area(model, data.blocks))
+        self.pattern_evidence_, alterations = evidence_of(bits, model)
+        self.alteration_evidence_ = np.full((len(classes), model.rank), np.nan)
+        self.alteration_evidence_[: len(alterations)] = alterations
         if len(classes) > len(data.blocks):
             # The search knew one class; the reporting is split by the labels.
             data, model = _split(data, model, classes, numbers)
@@ -227,6 +244,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
         if not _is_real(self.tol) or not 0 <= self.tol < np.inf:
             raise ValueError(f"tol must be a finite number of at least 0, not {self.tol!r}.")
+        if not _is_real(self.alpha) or not 0 < self.alpha < 1:
+            raise ValueError(f"alpha must be a probability between 0 and 1, as 0.01, not {self.alpha!r}.")
         if self.binarize is not None and not (_is_real(self.binarize) and np.isfinite(self.binarize)):
             raise ValueError(f"binarize must be a number (values above it become ones) or None, not {self.binarize!r}.")
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):

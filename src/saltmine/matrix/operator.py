@@ -37,11 +37,13 @@ class Operator(Protocol):
 class DenseOperator:
     """Data held as a dense array, multiplied by BLAS in panels."""
 
-    def __init__(self, matrix: NDArray[np.bool_], blocks: list[slice], team: ThreadTeam) -> None:
+    def __init__(
+        self, matrix: NDArray[np.bool_], blocks: list[slice], team: ThreadTeam, dtype: type[np.floating] = np.float64
+    ) -> None:
         self.shape = (matrix.shape[0], matrix.shape[1])
         self.blocks = blocks
         self.item_counts = np.count_nonzero(matrix, axis=0).astype(np.int64)
-        self._data = np.ascontiguousarray(matrix, dtype=np.float64)
+        self._data = np.ascontiguousarray(matrix, dtype=dtype)
         self._team = team
 
     def transposed_times(self, usage: Floats) -> Floats:
@@ -81,15 +83,18 @@ class DenseOperator:
 class SparseOperator:
     """Data held as CSR panels of ``D`` and of its transpose, so that both products run over rows."""
 
-    def __init__(self, matrix: sp.csr_array, blocks: list[slice], team: ThreadTeam) -> None:
+    def __init__(
+        self, matrix: sp.csr_array, blocks: list[slice], team: ThreadTeam, dtype: type[np.floating] = np.float64
+    ) -> None:
         self.shape = (matrix.shape[0], matrix.shape[1])
         self.blocks = blocks
         self.item_counts = np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.int64)
         self._team = team
+        self._dtype = dtype
         self._by_rows: list[tuple[int, slice, sp.csr_array]] = []
         self._by_items: list[tuple[int, slice, sp.csr_array]] = []
         for a, block in enumerate(blocks):
-            class_rows = sp.csr_array(matrix[block], dtype=np.float64)
+            class_rows = sp.csr_array(matrix[block], dtype=dtype)
             stored = max(1, class_rows.nnz)
             for part in cut(class_rows.shape[0], stored // max(1, class_rows.shape[0])):
                 rows = slice(block.start + part.start, block.start + part.stop)
@@ -100,7 +105,7 @@ class SparseOperator:
 
     def transposed_times(self, usage: Floats) -> Floats:
         """Return ``D_a^T Y_a`` for every class, panels of items side by side."""
-        out = np.empty((len(self.blocks), self.shape[1], usage.shape[1]))
+        out = np.empty((len(self.blocks), self.shape[1], usage.shape[1]), dtype=self._dtype)
 
         def panel(a: int, items: slice, transposed: sp.csr_array) -> None:
             out[a, items] = transposed @ usage[self.blocks[a]]
@@ -110,7 +115,7 @@ class SparseOperator:
 
     def times(self, weights: Floats) -> Floats:
         """Return ``D_a W_a`` for every class, panels of rows side by side."""
-        out = np.empty((self.shape[0], weights.shape[2]))
+        out = np.empty((self.shape[0], weights.shape[2]), dtype=self._dtype)
 
         def panel(a: int, rows: slice, part: sp.csr_array) -> None:
             out[rows] = part @ weights[a]
@@ -119,10 +124,12 @@ class SparseOperator:
         return out
 
 
-def make_operator(matrix: BinaryMatrix, blocks: list[slice], team: ThreadTeam) -> DenseOperator | SparseOperator:
+def make_operator(
+    matrix: BinaryMatrix, blocks: list[slice], team: ThreadTeam, dtype: type[np.floating] = np.float64
+) -> DenseOperator | SparseOperator:
     """Choose the operator by the share of ones, whatever form the data came in."""
     ones = np.count_nonzero(matrix) if isinstance(matrix, np.ndarray) else matrix.nnz
     if ones < SPARSE_DENSITY * matrix.shape[0] * matrix.shape[1]:
-        return SparseOperator(sp.csr_array(matrix), blocks, team)
+        return SparseOperator(sp.csr_array(matrix), blocks, team, dtype)
     dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray() != 0
-    return DenseOperator(dense, blocks, team)
+    return DenseOperator(dense, blocks, team, dtype)

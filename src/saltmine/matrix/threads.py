@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
@@ -119,7 +120,7 @@ class ThreadTeam:
             if self.n_threads is None:
                 self.n_threads = allowed
             if self.n_threads > 1:
-                self._executor = ThreadPoolExecutor(self.n_threads, thread_name_prefix="saltmine")
+                self._executor = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="saltmine")
         except BaseException:
             _single_threaded_blas.leave()
             raise
@@ -136,14 +137,25 @@ class ThreadTeam:
 
     def run(self, task: Callable[..., Any], panels: Iterable[tuple[Any, ...]]) -> None:
         """Call ``task(*panel)`` for every panel; panels write to disjoint parts of their output."""
-        panels = list(panels)
-        if self._executor is None or len(panels) < 2:
-            for panel in panels:
+        waiting = deque(panels)
+        helpers = 0 if self._executor is None else min(self.n_threads or 1, len(waiting)) - 1
+
+        def work() -> None:
+            while True:
+                try:
+                    panel = waiting.popleft()
+                except IndexError:
+                    return
                 task(*panel)
-            return
-        # The calling thread takes a share itself: one hand-over fewer, and that is a tenth of a small product.
-        futures = [self._executor.submit(task, *panel) for panel in panels[1:]]
-        task(*panels[0])
+
+        # The calling thread works as well, and everybody takes the next panel when done with one: a thread that is
+        # held up does not hold up the others.
+        futures = [self._executor.submit(work) for _ in range(helpers)] if self._executor is not None else []
+        try:
+            work()
+        finally:
+            waiting.clear()
+            wait(futures)
         for future in futures:
             future.result()
 

@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = "saltmine model"
-VERSION = 1
+# Version 2 has the evidence of patterns and alterations.
+VERSION = 2
 # Boolean arrays are packed eight to a byte.
 _PACKED = ("components_", "alterations_", "usage_")
 _PLAIN = ("usage_counts_", "noise_counts_", "item_counts_", "_hits", "history_")
+_EVIDENCE = ("pattern_evidence_", "alteration_evidence_")
 _NUMBERS = ("n_components_", "n_features_in_", "n_iter_", "description_length_", "null_description_length_")
 
 
@@ -52,7 +54,7 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
         **{name: np.asarray(getattr(estimator, name)).item() for name in _NUMBERS},
     }
     arrays: dict[str, NDArray[Any]] = {name: np.packbits(getattr(estimator, name)) for name in _PACKED}
-    arrays |= {name: getattr(estimator, name) for name in _PLAIN}
+    arrays |= {name: getattr(estimator, name) for name in _PLAIN + _EVIDENCE}
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     _write_whole(path, arrays)
@@ -121,6 +123,10 @@ def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: dict[str, ND
         _demand(counts.dtype.kind == "i" and not (counts < 0).any(), f"{name} holds no counts")
         _demand(counts.shape == shape, f"{name} has shape {counts.shape}, expected {shape}")
         setattr(estimator, name, counts)
+    for name, shape in zip(_EVIDENCE, ((rank,), (c, rank)), strict=True):
+        evidence = arrays[name] if header["version"] > 1 else np.full(shape, np.nan)
+        _demand(evidence.dtype.kind == "f" and evidence.shape == shape, f"{name} is no table of numbers")
+        setattr(estimator, name, evidence)
     estimator.history_ = arrays["history_"]
     _demand(estimator.history_.dtype.kind == "f" and estimator.history_.ndim == 1, "history_ is no list of numbers")
 

@@ -51,6 +51,8 @@ def pattern_table(
     alterations: NDArray[np.bool_],
     usage_counts: NDArray[np.int64],
     hits: NDArray[np.int64],
+    pattern_evidence: NDArray[np.float64],
+    alteration_evidence: NDArray[np.float64],
     classes: NDArray[Any],
     names: NDArray[Any] | None,
 ) -> pd.DataFrame:
@@ -75,6 +77,7 @@ def pattern_table(
             "item": item if names is None else names[item],
             "role": roles[belongs_to].astype(object),
             "kind": kind.astype(object),
+            "evidence": _evidence(pattern, owner, pattern_evidence, alteration_evidence),
         }
     )
     for a, label in enumerate(classes):
@@ -82,3 +85,12 @@ def pattern_table(
         table[f"usage_{label}"] = used
         table[f"support_{label}"] = np.divide(hits[a], used, out=np.full(len(used), np.nan), where=used > 0)
     return table
+
+
+def _evidence(
+    pattern: NDArray[np.intp], owner: NDArray[np.intp], patterns: NDArray[np.float64], added: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return for every entry the evidence for what the class adds, or where it adds nothing, for the pattern."""
+    of_class = np.where(owner >= 0, added[owner, pattern], np.nan)
+    evidence: NDArray[np.float64] = np.where(np.isnan(of_class), patterns[pattern], of_class)
+    return evidence

@@ -1,0 +1,539 @@
+"""Compiled kernels of the refinement: everything that touches the rows, on 64-bit words.
+
+A pattern ``s`` is its rows, ``usage[s]`` (words), and ``carry[s, a, i]``: whether class a has item i in it. An item
+that every class carries is in X, one that only some carry is in their V_a; so every state satisfies the definition of
+alterations. Rows are packed class by class, each class beginning a new word.
+
+A cell is *open* for a pattern where no other pattern covers it: only there does the pattern change anything, and only
+there can it show evidence.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+ONE = np.uint64(1)
+ZERO = np.uint64(0)
+# Rows in `cells`: open ones, open zeros, and all ones among the rows of a pattern.
+OPEN_ONES, OPEN_ZEROS, ONES = 0, 1, 2
+# Densities that the evidence of a pattern is measured against: 1/20, ..., 19/20.
+DENSITIES = 20
+
+
+class Data(NamedTuple):
+    """The data and the constants of f."""
+
+    columns: Words  # (n, W)
+    valid: Words  # (W,): ones where a row stands
+    edges: Ints  # (c+1,): words of the classes
+    codes: Floats  # (n,): code length u of the items
+    cross: Floats  # (c, c): weight of ones of class b under an alteration of class a
+    counted: Floats  # (m+2,): -(k+1) log k, zero at 0
+    log_factorial: Floats  # (max(m, n)+1,)
+
+
+class State(NamedTuple):
+    """A binary model and what f needs of it, with room for more patterns: those not there have no rows."""
+
+    usage: Words  # (R, W)
+    carry: Bools  # (R, c, n)
+    masks: Words  # (c, n, K): patterns that carry an item in a class
+    once: Words  # (n, W): cells that some pattern covers
+    twice: Words  # (n, W): cells that two patterns cover, or more
+    used: Ints  # (R,): rows of every pattern
+    extra: Floats  # (R,): code table and specificity of every pattern
+    noise: Ints  # (n,): cells in error of every item
+
+
+class Opened(NamedTuple):
+    """The data as it looks without one pattern."""
+
+    cells: Words  # (n, W): open cells
+    noise: Ints  # (n,): cells in error
+    background: Floats  # (n,): share of ones among the open cells
+
+
+class Pattern(NamedTuple):
+    """One pattern, and the cells in error of every item with it."""
+
+    rows: Words  # (W,)
+    carry: Bools  # (c, n)
+    noise: Ints  # (n,)
+
+
+@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+def popcount(typing: Any, word: Any) -> Any:
+    """Count the ones of a word."""
+    return types.int64(types.uint64), lambda context, builder, signature, args: builder.ctpop(args[0])
+
+
+@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+def lowest(typing: Any, word: Any) -> Any:
+    """Return the place of the lowest one of a word that is not zero."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], context.get_constant(types.boolean, False))
+
+    return types.int64(types.uint64), codegen
+
+
+@njit(cache=True, nogil=True)
+def count_rows(words: Words) -> int:
+    """Count the ones of all words."""
+    count = 0
+    for word in words:
+        count += popcount(word)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def log_choices(data: Data, size: int, chosen: int) -> float:
+    """Return the logarithm of the number of subsets."""
+    return data.log_factorial[size] - data.log_factorial[chosen] - data.log_factorial[size - chosen]
+
+
+@njit(cache=True, nogil=True)
+def total_length(data: Data, used: Ints, extra: Floats, noise: Ints) -> float:
+    """Return f, with the specificity term that is in ``extra``."""
+    total, weight, length = 0, 0, 0.0
+    for s in range(len(used)):
+        if used[s] > 0:
+            total += used[s]
+            weight += used[s] + 1
+            length += data.counted[used[s]] + extra[s]
+    for i in range(len(noise)):
+        if noise[i] > 0:
+            total += noise[i]
+            weight += noise[i] + 1
+            length += data.counted[noise[i]] + data.codes[i]
+    return length + weight * np.log(max(total, 1))
+
+
+@njit(cache=True, nogil=True)
+def open_cells(data: Data, state: State, s: int, opened: Opened) -> None:
+    """Look at the data without pattern ``s``."""
+    for i in range(data.columns.shape[0]):
+        errors, size, ones = 0, 0, 0
+        for a in range(len(data.edges) - 1):
+            carried = state.carry[s, a, i]
+            for w in range(data.edges[a], data.edges[a + 1]):
+                covered = state.once[i, w]
+                if carried:
+                    covered &= ~(state.usage[s, w] & ~state.twice[i, w])
+                column, open_ = data.columns[i, w], data.valid[w] & ~covered
+                opened.cells[i, w] = open_
+                size += popcount(open_)
+                ones += popcount(open_ & column)
+                errors += popcount((open_ & column) | (covered & ~column))
+        opened.noise[i] = errors
+        opened.background[i] = ones / size if size > 0 else 1.0
+
+
+@njit(cache=True, nogil=True)
+def count_cells(data: Data, opened: Opened, rows: Words, cells: Ints) -> None:
+    """Count open ones, open zeros and all ones among the rows, per class and item; ``cells`` is (3, c, n)."""
+    cells[:] = 0
+    for a in range(len(data.edges) - 1):
+        begin, end = data.edges[a], data.edges[a + 1]
+        if count_rows(rows[begin:end]) == 0:
+            continue
+        for i in range(data.columns.shape[0]):
+            ones, open_, open_ones = 0, 0, 0
+            for w in range(begin, end):
+                hit = data.columns[i, w] & rows[w]
+                ones += popcount(hit)
+                open_ += popcount(opened.cells[i, w] & rows[w])
+                open_ones += popcount(opened.cells[i, w] & hit)
+            cells[OPEN_ONES, a, i] = open_ones
+            cells[OPEN_ZEROS, a, i] = open_ - open_ones
+            cells[ONES, a, i] = ones
+
+
+@njit(cache=True, nogil=True)
+def evidence_of_cells(background: Floats, density: float, for_one: Floats, for_zero: Floats) -> None:
+    """Log-likelihood ratio of a one and of a zero: density of the pattern against the background of the item.
+
+    An item that is at least as frequent everywhere is no evidence.
+    """
+    for i in range(len(background)):
+        if 0.0 < background[i] < density:
+            for_one[i] = np.log(density / background[i])
+            for_zero[i] = np.log((1.0 - density) / (1.0 - background[i]))
+        else:
+            for_one[i] = 0.0
+            for_zero[i] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def density_of(cells: Ints, carry: Bools) -> float:
+    """Return the share of ones among the open cells of a pattern, never quite 0 or 1."""
+    c, n = carry.shape
+    ones, zeros = 0, 0
+    for a in range(c):
+        for i in range(n):
+            if carry[a, i]:
+                ones += cells[OPEN_ONES, a, i]
+                zeros += cells[OPEN_ZEROS, a, i]
+    return (ones + 0.5) / (ones + zeros + 1.0)
+
+
+@njit(cache=True, nogil=True)
+def errors_length(data: Data, i: int, errors: int, log_total: float) -> float:
+    """Return what the errors of an item cost at the present size of the description."""
+    if errors == 0:
+        return 0.0
+    return data.counted[errors] + data.codes[i] + (errors + 1) * log_total
+
+
+@njit(cache=True, nogil=True)
+def specificity_of(data: Data, cells: Ints, i: int, carriers: Bools) -> float:
+    """Return S of one item: ones it meets in the classes that do not carry it."""
+    term = 0.0
+    for a in range(len(carriers)):
+        if carriers[a]:
+            for b in range(len(carriers)):
+                if not carriers[b]:
+                    term += data.cross[a, b] * cells[ONES, b, i]
+    return term
+
+
+@njit(cache=True, nogil=True)
+def extra_length(data: Data, cells: Ints, carry: Bools) -> float:
+    """Return the code table entry of a pattern and its specificity."""
+    c, n = carry.shape
+    extra = 0.0
+    for i in range(n):
+        carriers = 0
+        for a in range(c):
+            carriers += carry[a, i]
+        if carriers == c:
+            extra += data.codes[i]
+        elif carriers > 0:
+            extra += carriers * data.codes[i] + specificity_of(data, cells, i, carry[:, i])
+    return extra
+
+
+@njit(cache=True, nogil=True)
+def choose_items(
+    data: Data,
+    cells: Ints,
+    opened: Opened,
+    log_total: float,
+    alterations: bool,
+    evidence: tuple[Floats, Floats],
+    needed: tuple[float, float],
+    new: Pattern,
+) -> None:
+    """Choose for every item what shortens f most: not in the pattern, shared, or carried by some classes.
+
+    The evidence of its cells must reach what is ``needed`` of a shared item, and of every class that carries an
+    altered one.
+    """
+    c, n = new.carry.shape
+    for_one, for_zero = evidence
+    carriers = np.zeros(c, dtype=np.bool_)
+    for i in range(n):
+        new.carry[:, i] = False
+        new.noise[i] = opened.noise[i]
+        saved, most, shown = 0, 0, 0.0
+        for a in range(c):
+            gain = cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i]
+            saved += gain
+            most += max(gain, 0)
+            shown += cells[OPEN_ONES, a, i] * for_one[i] + cells[OPEN_ZEROS, a, i] * for_zero[i]
+        if most <= 0:
+            continue
+        best = errors_length(data, i, opened.noise[i], log_total)
+        length = errors_length(data, i, opened.noise[i] - saved, log_total) + data.codes[i]
+        if length < best and shown >= needed[0]:
+            best = length
+            new.carry[:, i] = True
+            new.noise[i] = opened.noise[i] - saved
+        if not alterations:
+            continue
+        # The best proper subset: classes join in the order of what they gain.
+        carriers[:] = False
+        saved, shown = 0, 0.0
+        for k in range(1, c):
+            joining, most = -1, 0
+            for a in range(c):
+                gain = cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i]
+                if not carriers[a] and gain > most:
+                    joining, most = a, gain
+            if joining < 0:
+                break
+            carriers[joining] = True
+            saved += most
+            shown += cells[OPEN_ONES, joining, i] * for_one[i] + cells[OPEN_ZEROS, joining, i] * for_zero[i]
+            length = errors_length(data, i, opened.noise[i] - saved, log_total) + k * data.codes[i]
+            length += specificity_of(data, cells, i, carriers)
+            if length < best and shown >= k * needed[1]:
+                best = length
+                new.carry[:, i] = carriers
+                new.noise[i] = opened.noise[i] - saved
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def weigh_rows(
+    data: Data,
+    opened: Opened,
+    new: Pattern,
+    total: float,
+    evidence: tuple[Floats, Floats],
+    gains: Floats,
+    shown: Floats,
+) -> None:
+    """Sum up for every row what the pattern saves there, less its share of S, and its evidence; both are (64 W,)."""
+    c, n = new.carry.shape
+    gains[:] = 0.0
+    shown[:] = 0.0
+    for i in range(n):
+        carriers = 0
+        for a in range(c):
+            carriers += new.carry[a, i]
+        if carriers == 0:
+            continue
+        worth = np.log(total / max(new.noise[i], 0.5))
+        for a in range(c):
+            cross = 0.0
+            for b in range(c):
+                if carriers < c and new.carry[b, i] and not new.carry[a, i]:
+                    cross += data.cross[b, a]
+            if not new.carry[a, i] and cross == 0.0:
+                continue
+            saves = worth if new.carry[a, i] else 0.0
+            for_zero = evidence[1][i] if new.carry[a, i] else 0.0
+            one_more = evidence[0][i] - for_zero if new.carry[a, i] else 0.0
+            for w in range(data.edges[a], data.edges[a + 1]):
+                column, cells = data.columns[i, w], opened.cells[i, w]
+                for bit in range(64):
+                    one = np.float64((column >> np.uint64(bit)) & ONE)
+                    open_ = np.float64((cells >> np.uint64(bit)) & ONE)
+                    gains[64 * w + bit] += open_ * saves * (2.0 * one - 1.0) - cross * one
+                    shown[64 * w + bit] += open_ * (one * one_more + for_zero)
+
+
+@njit(cache=True, nogil=True)
+def class_choices(data: Data, carry: Bools, a: int, rows: int) -> float:
+    """Return the logarithm of the ways in which class a can use a pattern that the other classes define.
+
+    It chooses its rows, which items of the others it shares, and which it has alone.
+    """
+    c, n = carry.shape
+    others, shared, alone = 0, 0, 0
+    for i in range(n):
+        elsewhere = False
+        for b in range(c):
+            elsewhere |= b != a and carry[b, i]
+        others += elsewhere
+        shared += elsewhere and carry[a, i]
+        alone += carry[a, i] and not elsewhere
+    size = count_rows(data.valid[data.edges[a] : data.edges[a + 1]])
+    return log_choices(data, size, rows) + log_choices(data, others, shared) + log_choices(data, n, alone)
+
+
+@njit(cache=True, nogil=True)
+def choose_rows(
+    data: Data, gains: Floats, shown: Floats, price: float, needed: float, log_alpha: float, new: Pattern
+) -> None:
+    """Take the rows that save more than one more usage costs and show the evidence that is needed.
+
+    A class whose rows chance explains does not use the pattern at all.
+    """
+    for a in range(len(data.edges) - 1):
+        begin, end = data.edges[a], data.edges[a + 1]
+        evidence = 0.0
+        for w in range(begin, end):
+            word = ZERO
+            for bit in range(64):
+                k = 64 * w + bit
+                if gains[k] > price and shown[k] >= needed and (data.valid[w] >> np.uint64(bit)) & ONE:
+                    word |= ONE << np.uint64(bit)
+                    evidence += shown[k]
+            new.rows[w] = word
+        chosen = count_rows(new.rows[begin:end])
+        if chosen > 0 and evidence - class_choices(data, new.carry, a, chosen) < -log_alpha:
+            new.rows[begin:end] = ZERO
+
+
+@njit(cache=True, nogil=True)
+def fit_pattern(
+    data: Data,
+    state: State,
+    s: int,
+    opened: Opened,
+    start: Words,
+    alterations: bool,
+    log_alpha: float,
+    rounds: int,
+    best: Pattern,
+) -> float:
+    """Optimise pattern ``s`` against the others: items for its rows, rows for its items, while f falls.
+
+    The first choice of items only starts the walk: what a row or an item must show depends on the size and the
+    density of the pattern. Returns f, infinite where nothing is left, and the pattern in ``best``.
+    """
+    c, n = best.carry.shape
+    m = count_rows(data.valid)
+    cells = np.empty((3, c, n), dtype=np.int64)
+    gains, shown = np.empty(64 * len(start)), np.empty(64 * len(start))
+    evidence = np.zeros(n), np.zeros(n)
+    used, extra = state.used.copy(), state.extra.copy()
+    used[s] = 0
+    others = used.sum()
+    new = Pattern(start.copy(), np.zeros((c, n), dtype=np.bool_), opened.noise.copy())
+    needed_items, needed_rows = (-np.inf, -np.inf), -np.inf
+    length = np.inf
+    for turn in range(rounds):
+        count_cells(data, opened, new.rows, cells)
+        used[s] = count_rows(new.rows)
+        log_total = np.log(others + used[s] + new.noise.sum())
+        choose_items(data, cells, opened, log_total, alterations, evidence, needed_items, new)
+        items = 0
+        for i in range(n):
+            items += new.carry[:, i].any()
+        if items < 2 or used[s] < 2:
+            break
+        if turn > 0:
+            extra[s] = extra_length(data, cells, new.carry)
+            now = total_length(data, used, extra, new.noise)
+            if now >= length - 1e-9:
+                break
+            length = now
+            best.rows[:], best.carry[:], best.noise[:] = new.rows, new.carry, new.noise
+        evidence_of_cells(opened.background, density_of(cells, new.carry), evidence[0], evidence[1])
+        total = others + used[s] + new.noise.sum()
+        needed_rows = np.log(m / used[s])
+        needed_items = np.log(n / items), np.log(c * n / items)
+        weigh_rows(data, opened, new, total, evidence, gains, shown)
+        choose_rows(data, gains, shown, np.log(total / used[s]), needed_rows, log_alpha, new)
+    return length
+
+
+@njit(cache=True, nogil=True)
+def pattern_evidence(data: Data, opened: Opened, rows: Words, carry: Bools) -> float:
+    """Return the evidence for a pattern in nats, less the logarithm of the patterns of its size to choose from.
+
+    ``exp(evidence)`` is a likelihood ratio whose mean under chance, every item shuffled over its open cells, is at
+    most one for each pattern; so the probability that chance shows any pattern of this size with as much is at most
+    ``exp(-evidence)``.
+    """
+    c, n = carry.shape
+    cells = np.empty((3, c, n), dtype=np.int64)
+    count_cells(data, opened, rows, cells)
+    step = min(max(round(DENSITIES * density_of(cells, carry)), 1), DENSITIES - 1)
+    for_one, for_zero = np.zeros(n), np.zeros(n)
+    evidence_of_cells(opened.background, step / DENSITIES, for_one, for_zero)
+    evidence = -np.log(DENSITIES - 1.0)
+    shared = 0
+    for i in range(n):
+        shared += carry[:, i].all()
+        for a in range(c):
+            if carry[a, i]:
+                evidence += cells[OPEN_ONES, a, i] * for_one[i] + cells[OPEN_ZEROS, a, i] * for_zero[i]
+    evidence -= log_choices(data, count_rows(data.valid), count_rows(rows)) + log_choices(data, n, shared)
+    for a in range(c):
+        evidence -= log_choices(data, n, np.sum(carry[a]) - shared)
+    return evidence
+
+
+@njit(cache=True, nogil=True)
+def class_evidence(data: Data, opened: Opened, rows: Words, carry: Bools, evidence: Floats) -> None:
+    """Measure the evidence that every class uses a pattern, in nats, less its choices; infinite where it does not."""
+    c, n = carry.shape
+    cells = np.empty((3, c, n), dtype=np.int64)
+    count_cells(data, opened, rows, cells)
+    for_one, for_zero = np.zeros(n), np.zeros(n)
+    evidence_of_cells(opened.background, density_of(cells, carry), for_one, for_zero)
+    for a in range(c):
+        used = count_rows(rows[data.edges[a] : data.edges[a + 1]])
+        evidence[a] = np.inf
+        if used > 0:
+            evidence[a] = -class_choices(data, carry, a, used)
+            for i in range(n):
+                if carry[a, i]:
+                    evidence[a] += cells[OPEN_ONES, a, i] * for_one[i] + cells[OPEN_ZEROS, a, i] * for_zero[i]
+
+
+@njit(cache=True, nogil=True)
+def screen(
+    data: Data,
+    state: State,
+    s: int,
+    opened: Opened,
+    starts: Words,
+    alterations: bool,
+    log_alpha: float,
+    rounds: int,
+    lengths: Floats,
+    evidence: Floats,
+) -> None:
+    """Try every start as pattern ``s``, on its own: f with it, and the evidence for it."""
+    c, n = state.carry.shape[1:]
+    best = Pattern(np.zeros_like(data.valid), np.zeros((c, n), dtype=np.bool_), np.zeros(n, dtype=np.int64))
+    for k in range(len(starts)):
+        lengths[k] = fit_pattern(data, state, s, opened, starts[k], alterations, log_alpha, rounds, best)
+        evidence[k] = -np.inf
+        if lengths[k] < np.inf:
+            evidence[k] = pattern_evidence(data, opened, best.rows, best.carry)
+
+
+@njit(cache=True, nogil=True)
+def cover(state: State, s: int, i: int, begin: int, end: int) -> None:
+    """Note that a pattern covers these words of an item."""
+    for w in range(begin, end):
+        state.twice[i, w] |= state.once[i, w] & state.usage[s, w]
+        state.once[i, w] |= state.usage[s, w]
+
+
+@njit(cache=True, nogil=True)
+def take_out(data: Data, state: State, s: int) -> None:
+    """Remove a pattern from the state, but for the errors that it leaves behind."""
+    bit = ONE << np.uint64(s % 64)
+    for a in range(len(data.edges) - 1):
+        begin, end = data.edges[a], data.edges[a + 1]
+        for i in range(data.columns.shape[0]):
+            if not state.carry[s, a, i]:
+                continue
+            state.masks[a, i, s // 64] &= ~bit
+            state.once[i, begin:end] = ZERO
+            state.twice[i, begin:end] = ZERO
+            for k in range(state.masks.shape[2]):
+                left = state.masks[a, i, k]
+                while left != ZERO:
+                    cover(state, 64 * k + lowest(left), i, begin, end)
+                    left &= left - ONE
+    state.usage[s] = ZERO
+    state.carry[s] = False
+    state.used[s] = 0
+    state.extra[s] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def put(data: Data, state: State, s: int, opened: Opened, rows: Words, carry: Bools) -> None:
+    """Make this pattern number ``s``, of which there is none yet. ``opened`` must be the data as it is."""
+    c, n = carry.shape
+    cells = np.empty((3, c, n), dtype=np.int64)
+    count_cells(data, opened, rows, cells)
+    state.usage[s] = rows
+    state.carry[s] = carry
+    state.used[s] = count_rows(rows)
+    state.extra[s] = extra_length(data, cells, carry)
+    state.noise[:] = opened.noise
+    bit = ONE << np.uint64(s % 64)
+    for a in range(c):
+        for i in range(n):
+            if carry[a, i]:
+                state.noise[i] += cells[OPEN_ZEROS, a, i] - cells[OPEN_ONES, a, i]
+                state.masks[a, i, s // 64] |= bit
+                cover(state, s, i, data.edges[a], data.edges[a + 1])

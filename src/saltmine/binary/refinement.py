@@ -1,0 +1,441 @@
+"""Refinement of a binary model by the exact description length, and the gate that keeps chance out.
+
+Every move takes some patterns away, fits others in their place and stays if f has fallen: polish (a pattern by
+itself), drop (by nothing), merge (two by one), split (one by two), add (nothing by one). f is kept up to date on bit
+sets of the cells that are covered once and twice, so no move costs more for there being many patterns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from saltmine.binary import kernels
+from saltmine.binary.bits import BitMatrix, pack_rows
+from saltmine.binary.description import item_codes
+from saltmine.binary.kernels import Data, Opened, Pattern, State, Words
+from saltmine.binary.model import BinaryModel, Bools, drop_idle_parts
+from saltmine.binary.seeds import seed_rows
+from saltmine.binary.significance import alteration_evidence
+from saltmine.matrix.threads import ThreadTeam
+from saltmine.matrix.validation import BinaryMatrix
+
+# Two patterns are tried as one if they overlap by this much: shares of common items and rows of the smaller one,
+# added up.
+OVERLAP = 0.6
+# A class whose items in a pattern are its own to this share is tried without the others.
+OWN = 0.2
+# Groups of classes that share less than this of their items are patterns of their own.
+SHARED = 0.1
+# Turns of rows and items in one fit of a pattern, and in the screening of a seed.
+ROUNDS, SCREENING_ROUNDS = 6, 4
+# Sweeps of the polish over patterns that still change.
+SWEEPS = 10
+# Seeds that one thread screens at a time.
+BATCH = 32
+# f must fall by more than rounding errors.
+LEAST = 1e-6
+
+
+def cross_weights(class_sizes: Sequence[int]) -> NDArray[np.float64]:
+    """Weight of ones that an alteration of class a meets in class b: ``min(1, m_a / m_b) / (c - 1)``.
+
+    However many other classes there are and however large they are, together they weigh no more than the class itself.
+
+    Examples
+    --------
+    >>> cross_weights([100, 900]).round(2).tolist()
+    [[0.0, 0.11], [1.0, 0.0]]
+    """
+    sizes = np.maximum(np.asarray(class_sizes, dtype=np.float64), 1)
+    weights: NDArray[np.float64] = np.minimum(1, sizes[:, None] / sizes) / max(len(sizes) - 1, 1)
+    np.fill_diagonal(weights, 0)
+    return weights
+
+
+class Refinement:
+    """A binary model that can be improved.
+
+    Parameters
+    ----------
+    bits : BitMatrix
+        The data.
+    model : BinaryModel
+        Where to start.
+    alterations : bool
+        Whether patterns may differ between classes.
+    alpha : float
+        A pattern, its use in a class, or a class's alterations of it stay if the probability that chance shows as much
+        is below.
+    """
+
+    def __init__(self, bits: BitMatrix, model: BinaryModel, *, alterations: bool = True, alpha: float = 0.01) -> None:
+        m, n = bits.shape
+        sizes = [rows.stop - rows.start for rows in bits.blocks]
+        widths = [words.shape[1] for words in bits.columns]
+        counts = np.arange(1, m + 2, dtype=np.float64)
+        self.bits = bits
+        self.alterations = alterations and len(sizes) > 1
+        self.log_alpha = float(np.log(alpha))
+        self.data = Data(
+            columns=np.concatenate(bits.columns, axis=1),
+            valid=self._pack(np.ones((1, m), dtype=bool))[0],
+            edges=np.concatenate([[0], np.cumsum(widths)]),
+            codes=item_codes(bits.item_counts),
+            cross=cross_weights(sizes),
+            counted=np.concatenate([[0.0], -(counts + 1) * np.log(counts)]),
+            log_factorial=np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, max(m, n) + 1)))]),
+        )
+        self._opened = Opened(np.empty_like(self.data.columns), np.empty(n, dtype=np.int64), np.empty(n))
+        self._best = Pattern(
+            np.zeros_like(self.data.valid), np.zeros((len(sizes), n), dtype=bool), np.zeros(n, dtype=np.int64)
+        )
+        self.state = self._make_state(model.rank + 16)
+        # Counts the changes of every pattern, so that what was tried in vain is not tried again.
+        self._version = np.zeros(len(self.state.used), dtype=np.int64)
+        self._tried = set[tuple[object, ...]]()
+        carried = np.ascontiguousarray((model.X | model.V).transpose(2, 0, 1))
+        for s, rows in enumerate(self._pack(model.Y.T)):
+            if rows.any() and carried[s].any():
+                self._put(s, rows, carried[s])
+        self.length = self._total()
+
+    def _pack(self, rows: Bools) -> Words:
+        """Pack sets of rows, (k, m), to words."""
+        return np.concatenate([pack_rows(rows[:, block]) for block in self.bits.blocks], axis=1)
+
+    def _unpack(self, words: Words) -> Bools:
+        out = np.empty((len(words), self.bits.shape[0]), dtype=bool)
+        for a, block in enumerate(self.bits.blocks):
+            of_class = np.ascontiguousarray(words[:, self._words(a)])
+            out[:, block] = np.unpackbits(of_class.view(np.uint8), axis=1, count=block.stop - block.start)
+        return out
+
+    def _words(self, a: int) -> slice:
+        return slice(int(self.data.edges[a]), int(self.data.edges[a + 1]))
+
+    def _make_state(self, size: int) -> State:
+        n, c = self.bits.shape[1], len(self.bits.blocks)
+        return State(
+            usage=np.zeros((size, len(self.data.valid)), dtype=np.uint64),
+            carry=np.zeros((size, c, n), dtype=bool),
+            masks=np.zeros((c, n, -(-size // 64)), dtype=np.uint64),
+            once=np.zeros_like(self.data.columns),
+            twice=np.zeros_like(self.data.columns),
+            used=np.zeros(size, dtype=np.int64),
+            extra=np.zeros(size),
+            noise=self.bits.item_counts.copy(),
+        )
+
+    def _make_room(self, count: int) -> None:
+        """See to it that there are so many empty slots."""
+        if np.count_nonzero(self.state.used == 0) >= count:
+            return
+        old, size = self.state, len(self.state.used)
+        grown = self._make_state(2 * size + count)
+        for name in ("usage", "carry", "used", "extra"):
+            getattr(grown, name)[:size] = getattr(old, name)
+        grown.masks[:, :, : old.masks.shape[2]] = old.masks
+        self.state = grown._replace(once=old.once, twice=old.twice, noise=old.noise)
+        self._version = np.concatenate([self._version, np.zeros(size + count, dtype=np.int64)])
+
+    def _total(self) -> float:
+        state = self.state
+        return float(kernels.total_length(self.data, state.used, state.extra, state.noise))
+
+    def patterns(self) -> list[int]:
+        """Return the numbers of the patterns there are."""
+        return [int(s) for s in np.flatnonzero(self.state.used)]
+
+    def model(self) -> BinaryModel:
+        """Return the present model."""
+        on = self.patterns()
+        carry = self.state.carry[on]
+        X: Bools = np.logical_and.reduce(carry, axis=1)
+        V = carry & ~X[:, None]
+        found = BinaryModel(X.T.copy(), V.transpose(1, 2, 0).copy(), self._unpack(self.state.usage[on]).T.copy())
+        return drop_idle_parts(found, self.bits.blocks)
+
+    # ------------------------------------------------------------ one move
+
+    def _open(self, s: int) -> Opened:
+        """Look at the data without pattern ``s``."""
+        kernels.open_cells(self.data, self.state, s, self._opened)
+        return self._opened
+
+    def _put(self, s: int, rows: Words, carry: Bools) -> None:
+        kernels.put(self.data, self.state, s, self._open(s), rows, carry)
+        self._version[s] += 1
+
+    def _take_away(self, s: int) -> None:
+        kernels.take_out(self.data, self.state, s)
+        self.state.noise[:] = self._open(s).noise
+
+    def _fit(self, s: int, start: Words) -> bool:
+        """Fit a pattern into the empty slot ``s``."""
+        opened = self._open(s)
+        length = kernels.fit_pattern(
+            self.data, self.state, s, opened, start, self.alterations, self.log_alpha, ROUNDS, self._best
+        )
+        if not np.isfinite(length):
+            return False
+        self._put(s, self._best.rows, self._best.carry)
+        return True
+
+    def _replace(self, old: Sequence[int], starts: Sequence[Words], force: bool = False, gate: bool = False) -> bool:
+        """Fit patterns from these starts in place of the old ones; undo it unless f falls.
+
+        ``force`` accepts any f, and an old pattern without a successor is then just gone. ``gate`` asks every new
+        pattern for evidence.
+        """
+        self._make_room(len(starts))
+        before = self.length
+        kept = [(s, int(self._version[s]), self.state.usage[s].copy(), self.state.carry[s].copy()) for s in old]
+        for s in old:
+            self._take_away(s)
+        new, fitted = list[int](), True
+        slots = [*old, *np.flatnonzero(self.state.used == 0).tolist()]
+        for start in starts:
+            s = next(slot for slot in slots if slot not in new)
+            fitted = self._fit(s, start)
+            if fitted:
+                new.append(s)
+                fitted = not gate or self.evidence(s) >= -self.log_alpha
+            if not fitted and not force:
+                break
+        self.length = self._total()
+        if force or (fitted and self.length < before - LEAST):
+            return True
+        for s in new:
+            self._take_away(s)
+        for s, version, rows, carry in kept:
+            self._put(s, rows, carry)
+            self._version[s] = version
+        self.length = before
+        return False
+
+    def _new_attempt(self, *key: int) -> bool:
+        """Say whether a move on these patterns, as they are, has not been tried yet."""
+        attempt = tuple((s, int(self._version[s])) for s in key)
+        if attempt in self._tried:
+            return False
+        self._tried.add(attempt)
+        return True
+
+    # ------------------------------------------------------------ moves
+
+    def polish(self, force: bool = False) -> None:
+        """Fit every pattern anew, given the others, or drop it, until none changes."""
+        waiting = self.patterns()
+        for _ in range(SWEEPS):
+            changed = [s for s in waiting if self._polish_one(s, force)]
+            if not changed:
+                return
+            # Whoever shares cells with a pattern that changed may change as well.
+            waiting, force = self._touched(changed), False
+
+    def _polish_one(self, s: int, force: bool) -> bool:
+        start = self.state.usage[s].copy()
+        return self._replace([s], [start], force) or self._replace([s], [])
+
+    def _touched(self, changed: Sequence[int]) -> list[int]:
+        on = self.patterns()
+        items, rows = self._overlaps(on)
+        among = np.isin(on, changed)
+        touched = ((items > 0) & (rows > 0))[:, among].any(axis=1) | among
+        return [s for s, is_touched in zip(on, touched, strict=True) if is_touched]
+
+    def _overlaps(self, on: Sequence[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the items and the rows that patterns have in common."""
+        carry: NDArray[np.float32] = np.logical_or.reduce(self.state.carry[on], axis=1).astype(np.float32)
+        rows = np.unpackbits(self.state.usage[on].view(np.uint8), axis=1).astype(np.float32)
+        return carry @ carry.T, rows @ rows.T
+
+    def merge(self) -> bool:
+        """Try overlapping pairs of patterns as one, the most alike first."""
+        on = self.patterns()
+        items, rows = self._overlaps(on)
+        alike = np.zeros_like(items)
+        for shared in (items, rows):
+            size = np.maximum(np.diag(shared), 1)
+            alike += shared / np.minimum.outer(size, size)
+        first, second = np.nonzero(np.triu(alike, 1) >= OVERLAP)
+        merged = set[int]()
+        for k in np.argsort(-alike[first, second], kind="stable"):
+            s, t = on[first[k]], on[second[k]]
+            if s in merged or t in merged or not self._new_attempt(s, t):
+                continue
+            one, other = self.state.usage[s].copy(), self.state.usage[t].copy()
+            if any(self._replace([s, t], [start]) for start in (one | other, one, other)):
+                merged |= {s, t}
+        return bool(merged)
+
+    def split(self) -> bool:
+        """Try to take the rows of one class out of a pattern whose items there are its own.
+
+        They become a pattern of their own, join the pattern whose items are most like theirs, or stop using any.
+        """
+        changed = False
+        for s in self.patterns():
+            if not self._new_attempt(s):
+                continue
+            for a in range(len(self.bits.blocks)):
+                if self.state.used[s] and self._own_items(s, a) >= OWN and self._split_one(s, a):
+                    changed = True
+        return changed
+
+    def _using(self, s: int) -> list[int]:
+        return [a for a in range(len(self.bits.blocks)) if self.state.usage[s, self._words(a)].any()]
+
+    def _own_items(self, s: int, a: int) -> float:
+        """Return the share of the items of a class that no other class which uses the pattern carries."""
+        carry = self.state.carry[s]
+        others = carry[[b for b in self._using(s) if b != a]].any(axis=0)
+        return float(1 - (carry[a] & others).sum() / max(carry[a].sum(), 1))
+
+    def _rows_of(self, s: int, classes: Iterable[int]) -> Words:
+        rows = np.zeros_like(self.data.valid)
+        for a in classes:
+            rows[self._words(a)] = self.state.usage[s, self._words(a)]
+        return rows
+
+    def _split_one(self, s: int, a: int) -> bool:
+        part = self._rows_of(s, [a])
+        rest = self.state.usage[s] & ~part
+        if not part.any() or not rest.any():
+            return False
+        on = [t for t in self.patterns() if t != s]
+        alike = [int((self.state.carry[t].any(axis=0) & self.state.carry[s, a]).sum()) for t in on]
+        if self._replace([s], [rest, part]) or self._replace([s], [rest]):
+            return True
+        if not on or max(alike) == 0:
+            return False
+        nearest = on[int(np.argmax(alike))]
+        return self._replace([s, nearest], [rest, part | self.state.usage[nearest]])
+
+    def unglue(self) -> None:
+        """Make patterns of their own out of what groups of classes have, where the groups hardly share an item.
+
+        One pattern for two such groups saves the description an entry, and tells a reader nothing.
+        """
+        for s in self.patterns():
+            using = self._using(s)
+            items = self.state.carry[s][using].astype(np.int64)
+            shared, size = items @ items.T, items.sum(axis=1)
+            linked = shared >= np.maximum(2, SHARED * np.minimum.outer(size, size))
+            n_groups, group = connected_components(linked, directed=False)
+            if n_groups > 1:
+                starts = [self._rows_of(s, np.asarray(using)[group == k]) for k in range(n_groups)]
+                self._replace([s], starts, force=True)
+
+    def limit(self, most: int) -> None:
+        """Take away the patterns that shorten f least, until there are at most so many."""
+        while len(on := self.patterns()) > most:
+            lengths = [self._length_without(s) for s in on]
+            # Many at a time while there are far too many.
+            surplus = max(1, (len(on) - most) // 4)
+            for k in np.argsort(lengths)[:surplus]:
+                self._take_away(on[k])
+            self.length = self._total()
+
+    def _length_without(self, s: int) -> float:
+        used = self.state.used.copy()
+        used[s] = 0
+        return float(kernels.total_length(self.data, used, self.state.extra, self._open(s).noise))
+
+    # ------------------------------------------------------------ chance
+
+    def evidence(self, s: int) -> float:
+        """Return the evidence for a pattern in nats."""
+        return float(kernels.pattern_evidence(self.data, self._open(s), self.state.usage[s], self.state.carry[s]))
+
+    def class_evidence(self, s: int) -> NDArray[np.float64]:
+        """Return the evidence that every class uses a pattern, in nats; infinite where it does not."""
+        evidence = np.empty(len(self.bits.blocks))
+        kernels.class_evidence(self.data, self._open(s), self.state.usage[s], self.state.carry[s], evidence)
+        return evidence
+
+    def alteration_evidence(self, s: int) -> NDArray[np.float64]:
+        """Return the evidence for what every class adds to a shared pattern, in nats; infinite where it adds nothing.
+
+        Where hardly anything is shared, what a class adds is the pattern itself, and the evidence is that of the class.
+        """
+        carry = self.state.carry[s]
+        shared = carry.all(axis=0)
+        evidence = np.full(len(carry), np.inf)
+        if shared.sum() < 2:
+            return evidence
+        opened = self._open(s)
+        cells = np.empty((3, *carry.shape), dtype=np.int64)
+        kernels.count_cells(self.data, opened, self.state.usage[s], cells)
+        for_one, for_zero = np.zeros(carry.shape[1]), np.zeros(carry.shape[1])
+        kernels.evidence_of_cells(opened.background, kernels.density_of(cells, carry), for_one, for_zero)
+        for a in np.flatnonzero((carry & ~shared).any(axis=1)):
+            ones, zeros = cells[kernels.OPEN_ONES, a], cells[kernels.OPEN_ZEROS, a]
+            altered = carry[a] & ~shared
+            evidence[a] = alteration_evidence(ones, zeros, opened.background, for_one, for_zero, altered, ~shared)
+        return evidence
+
+    def gate(self) -> bool:
+        """Take away what chance explains: patterns, the weakest first, then use by single classes, then alterations."""
+        removed = False
+        evidence = {s: self.evidence(s) for s in self.patterns()}
+        while evidence and min(evidence.values()) < -self.log_alpha:
+            weakest = min(evidence, key=evidence.__getitem__)
+            self._take_away(weakest)
+            del evidence[weakest]
+            # Cells that two patterns shared now speak for one.
+            touched = [s for s in self._touched([weakest]) if s in evidence]
+            evidence |= {s: self.evidence(s) for s in touched}
+            removed = True
+        for s in evidence:
+            weak = self.class_evidence(s) < -self.log_alpha
+            if weak.any():
+                rest = self._rows_of(s, np.flatnonzero(~weak))
+                self._replace([s], [rest] if rest.any() else [], force=True)
+                removed = True
+        for s in self.patterns():
+            weak = self.alteration_evidence(s) < -self.log_alpha
+            if weak.any():
+                rows, carry = self.state.usage[s].copy(), self.state.carry[s].copy()
+                carry[weak] &= carry.all(axis=0)
+                self._take_away(s)
+                self._put(s, rows, carry)
+                removed = True
+        self.length = self._total()
+        return removed
+
+    # ------------------------------------------------------------ seeds
+
+    def residual(self) -> BinaryMatrix:
+        """Return the ones that no pattern covers, as CSR where they are few."""
+        left = self._unpack(self.data.columns & ~self.state.once).T
+        return sp.csr_array(left) if left.mean() < 0.05 else left
+
+    def reseed(self, most: int, rng: np.random.Generator, team: ThreadTeam, limit: int | None = None) -> bool:
+        """Look for further patterns in what is left uncovered, from groups of similar rows and items.
+
+        ``limit`` is the number of patterns above which none is added.
+        """
+        starts = self._pack(seed_rows(self.residual(), most, rng))
+        lengths, evidence = np.empty(len(starts)), np.empty(len(starts))
+        self._make_room(1)
+        s = int(np.flatnonzero(self.state.used == 0)[0])
+        opened = self._open(s)
+
+        def batch(part: slice) -> None:
+            arguments = self.data, self.state, s, opened, starts[part], self.alterations, self.log_alpha
+            kernels.screen(*arguments, SCREENING_ROUNDS, lengths[part], evidence[part])
+
+        team.run(batch, [(slice(k, k + BATCH),) for k in range(0, len(starts), BATCH)])
+        promising = np.flatnonzero((lengths < self.length) & (evidence >= -self.log_alpha))
+        added = False
+        for k in promising[np.argsort(lengths[promising])]:
+            if limit is not None and np.count_nonzero(self.state.used) >= limit:
+                break
+            added |= self._replace([], [starts[k]], gate=True)
+        return added
