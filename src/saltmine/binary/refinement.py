@@ -168,12 +168,18 @@ class Refinement:
         return self._opened
 
     def _put(self, s: int, rows: Words, carry: Bools) -> None:
-        kernels.put(self.data, self.state, s, self._open(s), rows, carry)
+        """Make this pattern number ``s``, of which there is none."""
+        self._put_opened(s, self._open(s), rows, carry)
+
+    def _put_opened(self, s: int, opened: Opened, rows: Words, carry: Bools) -> None:
+        kernels.put(self.data, self.state, s, opened, rows, carry)
         self._version[s] += 1
 
-    def _take_away(self, s: int) -> None:
-        kernels.take_out(self.data, self.state, s)
-        self.state.noise[:] = self._open(s).noise
+    def _take_away(self, *patterns: int) -> None:
+        for s in patterns:
+            kernels.take_out(self.data, self.state, s)
+        if patterns:
+            self.state.noise[:] = self._open(patterns[0]).noise
 
     def _fit(self, s: int, start: Words) -> bool:
         """Fit a pattern into the empty slot ``s``."""
@@ -183,7 +189,7 @@ class Refinement:
         )
         if not np.isfinite(length):
             return False
-        self._put(s, self._best.rows, self._best.carry)
+        self._put_opened(s, opened, self._best.rows, self._best.carry)
         return True
 
     def _replace(self, old: Sequence[int], starts: Sequence[Words], force: bool = False, gate: bool = False) -> bool:
@@ -193,10 +199,10 @@ class Refinement:
         pattern for evidence.
         """
         self._make_room(len(starts))
-        before = self.length
+        before, noise = self.length, self.state.noise.copy()
         kept = [(s, int(self._version[s]), self.state.usage[s].copy(), self.state.carry[s].copy()) for s in old]
         for s in old:
-            self._take_away(s)
+            kernels.take_out(self.data, self.state, s)
         new, fitted = list[int](), True
         slots = [*old, *np.flatnonzero(self.state.used == 0).tolist()]
         for start in starts:
@@ -207,14 +213,17 @@ class Refinement:
                 fitted = not gate or self.evidence(s) >= -self.log_alpha
             if not fitted and not force:
                 break
+        if old and not new:
+            self.state.noise[:] = self._open(old[0]).noise
         self.length = self._total()
         if force or (fitted and self.length < before - LEAST):
             return True
         for s in new:
-            self._take_away(s)
+            kernels.take_out(self.data, self.state, s)
         for s, version, rows, carry in kept:
             self._put(s, rows, carry)
             self._version[s] = version
+        self.state.noise[:] = noise
         self.length = before
         return False
 
@@ -239,8 +248,13 @@ class Refinement:
             waiting, force = self._touched(changed), False
 
     def _polish_one(self, s: int, force: bool) -> bool:
-        start = self.state.usage[s].copy()
-        return self._replace([s], [start], force) or self._replace([s], [])
+        if self._replace([s], [self.state.usage[s].copy()], force):
+            return True
+        if self._length_without(s) >= self.length - LEAST:
+            return False
+        self._take_away(s)
+        self.length = self._total()
+        return True
 
     def _touched(self, changed: Sequence[int]) -> list[int]:
         on = self.patterns()
@@ -338,8 +352,7 @@ class Refinement:
             lengths = [self._length_without(s) for s in on]
             # Many at a time while there are far too many.
             surplus = max(1, (len(on) - most) // 4)
-            for k in np.argsort(lengths)[:surplus]:
-                self._take_away(on[k])
+            self._take_away(*[on[k] for k in np.argsort(lengths)[:surplus]])
             self.length = self._total()
 
     def _length_without(self, s: int) -> float:
