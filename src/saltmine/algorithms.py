@@ -28,7 +28,7 @@ START_FACTOR, START_MORE = 1.5, 4
 # The penalty grows over the first iterations; few more are needed, as the refinement does the rest.
 RAMP, ITERATIONS = 60, 80
 # Rows, and items, to look for further patterns from, and how often.
-SEEDS, SEEDINGS = 400, 2
+SEEDS, SEEDINGS = 400, 3
 # Rounds of moves on the binary model; one or two are the rule.
 MOST_ROUNDS = 5
 
@@ -137,8 +137,7 @@ def saltmine(task: Task, settings: Settings, rng: np.random.Generator) -> Soluti
     if settings.max_rank is not None:
         refinement.limit(settings.max_rank)
         refinement.polish()
-    while refinement.gate():
-        pass
+    refinement.settle()
     model = refinement.model()
     length = description_length(task.bits, model)
     if length >= null_length(task.bits):
@@ -178,8 +177,10 @@ def _relaxed_start(task: Task, settings: Settings, rng: np.random.Generator) -> 
 
 def _improve(refinement: Refinement, settings: Settings) -> None:
     """Merge, split and polish until no move helps; then let only that stay which chance does not explain."""
+    refinement.retry()
     for _ in range(MOST_ROUNDS):
         settings.on_refine(len(refinement.patterns()), refinement.length)
+        refinement.unglue()
         merged = refinement.merge()
         if not refinement.split() and not merged:
             break

@@ -45,6 +45,8 @@ def make_planted(
     membership: ArrayLike | None = None,
     noise: float = 0.1,
     random_state: Any = None,
+    *,
+    largest: bool = False,
 ) -> Planted:
     """Plant patterns and class-specific alterations, then flip every cell with probability ``noise``.
 
@@ -67,6 +69,8 @@ def make_planted(
     noise : float
         Probability of a flip.
     random_state : int, RandomState or None
+    largest : bool
+        Plant every pattern at its size limits, n/10 items and m_a/10 rows, so that all overlap heavily.
 
     Examples
     --------
@@ -88,8 +92,10 @@ def make_planted(
     uses = _membership(membership, len(sizes), rank)
     rng = check_random_state(random_state)
     everybody = np.ones(rank, dtype=bool)
-    components = _draw_columns(n_features, everybody, f"{n_features} columns", rng)
-    usage = np.vstack([_draw_columns(m, uses[a], f"class {a} with {m} rows", rng).T for a, m in enumerate(sizes)])
+    components = _draw_columns(n_features, everybody, f"{n_features} columns", rng, largest)
+    usage = np.vstack(
+        [_draw_columns(m, uses[a], f"class {a} with {m} rows", rng, largest).T for a, m in enumerate(sizes)]
+    )
     alterations = _draw_alterations(components, uses, rng)
     y = np.repeat(np.arange(len(sizes)), sizes)
     X = np.zeros((len(y), n_features), dtype=bool)
@@ -113,7 +119,7 @@ def _membership(membership: ArrayLike | None, n_classes: int, rank: int) -> NDAr
     return np.tile(pattern, -(-rank // pattern.shape[1]))[:, :rank]
 
 
-def _draw_columns(length: int, used: NDArray[np.bool_], where: str, rng: Any) -> NDArray[np.bool_]:
+def _draw_columns(length: int, used: NDArray[np.bool_], where: str, rng: Any, largest: bool) -> NDArray[np.bool_]:
     """Draw one set per pattern: 1/100 of the entries are its own, at most 1/10 in all. Shape (r, length)."""
     own = -(-length // 100)
     most = max(own, length // 10)
@@ -128,7 +134,7 @@ def _draw_columns(length: int, used: NDArray[np.bool_], where: str, rng: Any) ->
     sets = np.zeros((len(used), length), dtype=bool)
     for k, s in enumerate(patterns):
         sets[s, shuffled[own * k : own * (k + 1)]] = True
-        more = rng.randint(0, most - own + 1)
+        more = most - own if largest else rng.randint(0, most - own + 1)
         sets[s, rng.choice(free, min(more, len(free)), replace=False)] = True
     return sets
 

@@ -422,10 +422,10 @@ def fit_pattern(
 
 @njit(cache=True, nogil=True)
 def pattern_evidence(data: Data, opened: Opened, rows: Words, carry: Bools) -> float:
-    """Return the evidence for a pattern in nats, less the logarithm of the patterns of its size to choose from.
+    """Return the evidence for a pattern in nats, less the logarithm of the patterns of its sizes to choose from.
 
     ``exp(evidence)`` is a likelihood ratio whose mean under chance, every item shuffled over its open cells, is at
-    most one for each pattern; so the probability that chance shows any pattern of this size with as much is at most
+    most one for each pattern; so the probability that chance shows any pattern of these sizes with as much is at most
     ``exp(-evidence)``.
     """
     c, n = carry.shape
@@ -441,8 +441,10 @@ def pattern_evidence(data: Data, opened: Opened, rows: Words, carry: Bools) -> f
         for a in range(c):
             if carry[a, i]:
                 evidence += cells[OPEN_ONES, a, i] * for_one[i] + cells[OPEN_ZEROS, a, i] * for_zero[i]
-    evidence -= log_choices(data, count_rows(data.valid), count_rows(rows)) + log_choices(data, n, shared)
+    evidence -= log_choices(data, n, shared)
     for a in range(c):
+        begin, end = data.edges[a], data.edges[a + 1]
+        evidence -= log_choices(data, count_rows(data.valid[begin:end]), count_rows(rows[begin:end]))
         evidence -= log_choices(data, n, np.sum(carry[a]) - shared)
     return evidence
 

@@ -7,6 +7,7 @@ sets of the cells that are covered once and twice, so no move costs more for the
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -27,10 +28,13 @@ from saltmine.matrix.validation import BinaryMatrix
 # Two patterns are tried as one if they overlap by this much: shares of common items and rows of the smaller one,
 # added up.
 OVERLAP = 0.6
+# If they overlap by this much, the smaller one is also tried without: what it covers may be for others to take.
+LOOK_AHEAD, NEARBY = 0.9, 8
 # A class whose items in a pattern are its own to this share is tried without the others.
 OWN = 0.2
-# Groups of classes that share less than this of their items are patterns of their own.
-SHARED = 0.1
+# Classes that share less than this of their items have patterns of their own: an alteration larger than what it alters
+# belongs to one class (the paper counts so in its Table 1).
+SHARED = 0.5
 # Turns of rows and items in one fit of a pattern, and in the screening of a seed.
 ROUNDS, SCREENING_ROUNDS = 6, 4
 # Sweeps of the polish over patterns that still change.
@@ -95,7 +99,7 @@ class Refinement:
             np.zeros_like(self.data.valid), np.zeros((len(sizes), n), dtype=bool), np.zeros(n, dtype=np.int64)
         )
         self.state = self._make_state(model.rank + 16)
-        # Counts the changes of every pattern, so that what was tried in vain is not tried again.
+        # Counts the changes of every pattern: what was tried in vain is not tried again before `retry`.
         self._version = np.zeros(len(self.state.used), dtype=np.int64)
         self._tried = set[tuple[object, ...]]()
         carried = np.ascontiguousarray((model.X | model.V).transpose(2, 0, 1))
@@ -227,6 +231,10 @@ class Refinement:
         self.length = before
         return False
 
+    def retry(self) -> None:
+        """Forget what was tried in vain: other patterns have changed since."""
+        self._tried.clear()
+
     def _new_attempt(self, *key: int) -> bool:
         """Say whether a move on these patterns, as they are, has not been tried yet."""
         attempt = tuple((s, int(self._version[s])) for s in key)
@@ -269,14 +277,18 @@ class Refinement:
         rows = np.unpackbits(self.state.usage[on].view(np.uint8), axis=1).astype(np.float32)
         return carry @ carry.T, rows @ rows.T
 
+    def _likeness(self, on: Sequence[int]) -> NDArray[np.float32]:
+        """Return the shares of common items and of common rows, of the smaller pattern, added up."""
+        alike = np.zeros((len(on), len(on)), dtype=np.float32)
+        for shared in self._overlaps(on):
+            size = np.maximum(np.diag(shared), 1)
+            alike += shared / np.minimum.outer(size, size)
+        return alike
+
     def merge(self) -> bool:
         """Try overlapping pairs of patterns as one, the most alike first."""
         on = self.patterns()
-        items, rows = self._overlaps(on)
-        alike = np.zeros_like(items)
-        for shared in (items, rows):
-            size = np.maximum(np.diag(shared), 1)
-            alike += shared / np.minimum.outer(size, size)
+        alike = self._likeness(on)
         first, second = np.nonzero(np.triu(alike, 1) >= OVERLAP)
         merged = set[int]()
         for k in np.argsort(-alike[first, second], kind="stable"):
@@ -284,9 +296,30 @@ class Refinement:
             if s in merged or t in merged or not self._new_attempt(s, t):
                 continue
             one, other = self.state.usage[s].copy(), self.state.usage[t].copy()
-            if any(self._replace([s, t], [start]) for start in (one | other, one, other)):
+            if any(self._replace([s, t], [start]) for start in (one | other, one, other)) or (
+                alike[first[k], second[k]] >= LOOK_AHEAD and self._do_without(self._smaller(s, t))
+            ):
                 merged |= {s, t}
         return bool(merged)
+
+    def _smaller(self, s: int, t: int) -> int:
+        area = {k: int(self.state.used[k]) * int(self.state.carry[k].any(axis=0).sum()) for k in (s, t)}
+        return min(area, key=area.__getitem__)
+
+    def _do_without(self, s: int) -> bool:
+        """Try to drop a pattern and let those that share its rows or items take over, before f is compared."""
+        saved, version, before = copy.deepcopy(self.state), self._version.copy(), self.length
+        on = self.patterns()
+        alike = self._likeness(on)[on.index(s)]
+        nearby = [on[k] for k in np.argsort(-alike, kind="stable")[: NEARBY + 1] if on[k] != s and alike[k] > 0]
+        self._take_away(s)
+        self.length = self._total()
+        for t in nearby:
+            self._polish_one(t, force=False)
+        if self.length < before - LEAST:
+            return True
+        self.state, self._version, self.length = saved, version, before
+        return False
 
     def split(self) -> bool:
         """Try to take the rows of one class out of a pattern whose items there are its own.
@@ -332,15 +365,15 @@ class Refinement:
         return self._replace([s, nearest], [rest, part | self.state.usage[nearest]])
 
     def unglue(self) -> None:
-        """Make patterns of their own out of what groups of classes have, where the groups hardly share an item.
+        """Make patterns of their own out of what groups of classes have, where the groups share too little.
 
-        One pattern for two such groups saves the description an entry, and tells a reader nothing.
+        One pattern for two such groups saves the description some nats, and tells a reader nothing.
         """
         for s in self.patterns():
             using = self._using(s)
             items = self.state.carry[s][using].astype(np.int64)
             shared, size = items @ items.T, items.sum(axis=1)
-            linked = shared >= np.maximum(2, SHARED * np.minimum.outer(size, size))
+            linked = shared >= np.maximum(2, SHARED * np.maximum.outer(size, size))
             n_groups, group = connected_components(linked, directed=False)
             if n_groups > 1:
                 starts = [self._rows_of(s, np.asarray(using)[group == k]) for k in range(n_groups)]
@@ -408,19 +441,28 @@ class Refinement:
         for s in evidence:
             weak = self.class_evidence(s) < -self.log_alpha
             if weak.any():
-                rest = self._rows_of(s, np.flatnonzero(~weak))
-                self._replace([s], [rest] if rest.any() else [], force=True)
+                self._reduce(s, self._rows_of(s, np.flatnonzero(~weak)), weak)
                 removed = True
         for s in self.patterns():
             weak = self.alteration_evidence(s) < -self.log_alpha
             if weak.any():
-                rows, carry = self.state.usage[s].copy(), self.state.carry[s].copy()
-                carry[weak] &= carry.all(axis=0)
-                self._take_away(s)
-                self._put(s, rows, carry)
+                self._reduce(s, self.state.usage[s].copy(), weak)
                 removed = True
         self.length = self._total()
         return removed
+
+    def _reduce(self, s: int, rows: Words, without: Bools) -> None:
+        """Keep these rows of a pattern, and no alterations of these classes."""
+        carry = self.state.carry[s].copy()
+        carry[without] &= carry.all(axis=0)
+        self._take_away(s)
+        if rows.any() and carry.any():
+            self._put(s, rows, carry)
+
+    def settle(self) -> None:
+        """Take away until nothing is left that chance explains; the gate adds nothing, so this ends."""
+        while self.gate():
+            pass
 
     # ------------------------------------------------------------ seeds
 

@@ -42,5 +42,7 @@ def alteration_evidence(
         expected = float(binom.sf(successes - 1, trials[might], background[might]).sum())
         found = np.count_nonzero(shown[altered] >= level)
         if found > expected:
-            best = max(best, -np.log(max(gammainc(found, max(expected, 1e-300)), 1e-300)) - np.log(len(levels)))
+            by_chance = gammainc(found, max(expected, 1e-300))
+            # The levels are taken from the items themselves; that makes chance look rarer by a factor of up to two.
+            best = max(best, -np.log(max(by_chance, 1e-300)) - np.log(2 * len(levels)))
     return float(best)

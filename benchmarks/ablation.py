@@ -1,0 +1,106 @@
+"""What every part of the solver is good for: each switched off in turn, on matrices that nothing was tuned on.
+
+    python benchmarks/ablation.py
+
+Means over the paper's four shapes, seeds from 5000 up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import saltmine.algorithms
+import saltmine.binary.refinement
+import saltmine.relaxed.accelerated
+from planted import FIRST_SEED, SHAPES, Case, cases, plant
+from saltmine import CSalt
+from saltmine.binary.refinement import Refinement
+from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
+from saltmine.relaxed.accelerated import AcceleratedDescent
+
+CASES = (
+    "2 classes, noise 0%",
+    "2 classes, noise 10%",
+    "2 classes, noise 20%",
+    "4 classes, noise 10%",
+    "first class 10%",
+)
+
+
+def _spectral_steps(self: AcceleratedDescent, gram: Any) -> Any:
+    norm = float(np.linalg.norm(gram, 2))
+    return np.full(len(gram), 1 / (self.mu * max(norm, 1)), dtype=np.float32)
+
+
+def _unweighted(class_sizes: Any) -> Any:
+    return 1.0 - np.eye(len(class_sizes))
+
+
+def _changed(*changes: tuple[Any, str, Any]) -> Callable[[], Any]:
+    @contextmanager
+    def change() -> Iterator[None]:
+        with ExitStack() as stack:
+            for target, name, value in changes:
+                stack.enter_context(patch.object(target, name, value))
+            yield
+
+    return change
+
+
+algorithms, refinement, accelerated = saltmine.algorithms, saltmine.binary.refinement, saltmine.relaxed.accelerated
+VARIANTS: dict[str, Callable[[], Any]] = {
+    "all of it": _changed(),
+    "no relaxed start": _changed((algorithms, "START_FACTOR", 0.0), (algorithms, "START_MORE", 0)),
+    "start at twice the rank": _changed((algorithms, "START_FACTOR", 3.0)),
+    "no growing penalty": _changed((algorithms, "RAMP", 1)),
+    "no inertia": _changed((accelerated, "MOST_INERTIA", 0.0)),
+    "one step per class (spectral norm)": _changed((AcceleratedDescent, "_steps", _spectral_steps)),
+    "unweighted cross term": _changed((refinement, "cross_weights", _unweighted)),
+    "no polish": _changed((Refinement, "polish", lambda self, force=False: None)),
+    "no merge": _changed((Refinement, "merge", lambda self: False)),
+    "no split": _changed((Refinement, "split", lambda self: False), (Refinement, "unglue", lambda self: None)),
+    "no seeds": _changed((algorithms, "SEEDINGS", 0)),
+    "no gate": _changed((Refinement, "gate", lambda self: False)),
+}
+
+
+def measure(variant: str, case: Case, seed: int, shape: tuple[int, int]) -> list[float]:
+    planted = plant(case, shape, seed)
+    with VARIANTS[variant]():
+        begin = time.perf_counter()
+        model = CSalt(random_state=seed).fit(planted.X, planted.y)
+        took = time.perf_counter() - begin
+    truth = description_length(planted.X, planted.y, planted.components, planted.alterations, planted.usage)
+    off = float(np.mean(class_rank(model) - class_rank(planted)))
+    recall = alteration_recall(planted, model)
+    return [f_measure(planted, model), recall, off, model.description_length_ / truth, took]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Switch off the parts of the solver in turn.")
+    parser.add_argument("--variant", default="", help="only variants whose name contains this")
+    args = parser.parse_args()
+    chosen = [case for case in cases() if case.name.startswith(CASES)]
+    table = Table("case", "variant", "F", "rec_V", "class rank off", "f/f*", "seconds", title="means over the shapes")
+    for case in chosen:
+        for variant in VARIANTS:
+            if args.variant in variant:
+                rows = [measure(variant, case, FIRST_SEED + k, shape) for k, shape in enumerate(SHAPES)]
+                F, recall, off, ratio, took = np.nanmean(rows, axis=0)
+                numbers = f"{F:.3f}", f"{recall:.3f}", f"{off:+.1f}", f"{ratio:.3f}", f"{took:.1f}"
+                table.add_row(case.name, variant, *numbers)
+                Console(stderr=True).print(case.name, variant, *numbers, highlight=False)
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()
