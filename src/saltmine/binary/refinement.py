@@ -293,7 +293,9 @@ class Refinement:
         merged = set[int]()
         for k in np.argsort(-alike[first, second], kind="stable"):
             s, t = on[first[k]], on[second[k]]
-            if s in merged or t in merged or not self._new_attempt(s, t):
+            # An earlier move may have dropped more than the two it was about.
+            gone = not (self.state.used[s] and self.state.used[t])
+            if gone or s in merged or t in merged or not self._new_attempt(s, t):
                 continue
             one, other = self.state.usage[s].copy(), self.state.usage[t].copy()
             if any(self._replace([s, t], [start]) for start in (one | other, one, other)) or (
