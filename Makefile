@@ -34,13 +34,20 @@ lint: $(VENV)/.dev ## Check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.dev ## Measure quality and time on planted data, all cases (about an hour)
+# Where the text matrices of benchmarks/text.py are, if anywhere: make bench TEXT=folder
+TEXT ?=
+
+bench: $(VENV)/.dev ## Measure quality and time, all cases (about half an hour)
+	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/plain.py
 	$(BIN)/python benchmarks/digits.py
+	$(BIN)/python benchmarks/noise.py
+	$(if $(TEXT),$(BIN)/python benchmarks/text.py $(TEXT))
 	$(BIN)/python benchmarks/planted.py -o out/planted.csv
+	$(BIN)/python benchmarks/ablation.py
 
 bench-quick: $(VENV)/.dev ## A few of these measurements in about two minutes
-	$(BIN)/python benchmarks/plain.py
+	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/planted.py --quick -o out/planted-quick.csv
 
 wheel-check: $(VENV)/.dev ## Install the wheel into an empty environment and time its import

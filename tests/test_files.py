@@ -121,6 +121,14 @@ def test_files_cut_short_or_altered_are_refused_with_a_sentence(path):
     assert refused > 130
 
 
+def test_files_of_the_first_version_are_read(path, model):
+    rewrite(path, header={"version": 1}, pattern_evidence_=None, alteration_evidence_=None)
+    old = load(path)
+    np.testing.assert_array_equal(old.components_, model.components_)
+    assert np.isnan(old.pattern_evidence_).all()
+    assert old.patterns()["evidence"].isna().all()
+
+
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04 and then nothing", b"\x93NUMPY\x01\x00"])
 def test_other_files_are_refused(tmp_path, content):
     path = tmp_path / "other.salt"

@@ -27,7 +27,7 @@ class Progress:
     objective : float
         Relaxed objective; in the refinement the description length (with saltmine's specificity term).
     phase : {"relaxed", "refinement"}
-        What is going on. The refinement counts no iterations.
+        What is going on. The refinement counts no iterations: ``iteration`` and ``max_iter`` are 0.
     """
 
     restart: int
@@ -81,11 +81,17 @@ class ProgressBar:
         else:
             facts = {"rank": f"{now.rank} patterns", "step": "refining", "value": f"{now.objective:,.0f} nats"}
             done, total = 0, None
-        if now.restart not in self._lines:
-            self._lines[now.restart] = self._bar.add_task(self._titles[now.restart], **facts)
-        self._bar.update(self._lines[now.restart], completed=done, total=total, **facts)
+        line = self._line(now.restart, facts)
+        self._bar.update(line, completed=done, **facts)
+        # Without a total the bar pulses; update() takes None for "as before".
+        next(task for task in self._bar.tasks if task.id == line).total = total
+
+    def _line(self, restart: int, facts: dict[str, Any]) -> TaskID:
+        if restart not in self._lines:
+            self._lines[restart] = self._bar.add_task(self._titles[restart], **facts)
+        return self._lines[restart]
 
     def finish(self, restart: int, result: str, length: float) -> None:
         """Fill the bar of a restart that has ended and say what it found; the shortest description wins."""
         facts: dict[str, Any] = {"rank": result, "step": "done", "value": f"described in {length:,.0f} nats"}
-        self._bar.update(self._lines[restart], completed=1, total=1, **facts)
+        self._bar.update(self._line(restart, facts), completed=1, total=1, **facts)

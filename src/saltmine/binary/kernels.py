@@ -13,9 +13,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from saltmine.compiled import compiled
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -39,7 +41,7 @@ class Data(NamedTuple):
     codes: Floats  # (n,): code length u of the items
     cross: Floats  # (c, c): weight of ones of class b under an alteration of class a
     counted: Floats  # (m+2,): -(k+1) log k, zero at 0
-    log_factorial: Floats  # (max(m, n)+1,)
+    log_factorial: Floats  # (max(m, n)+c,)
 
 
 class State(NamedTuple):
@@ -87,7 +89,7 @@ def lowest(typing: Any, word: Any) -> Any:
     return types.int64(types.uint64), codegen
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def count_rows(words: Words) -> int:
     """Count the ones of all words."""
     count = 0
@@ -96,13 +98,13 @@ def count_rows(words: Words) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def log_choices(data: Data, size: int, chosen: int) -> float:
     """Return the logarithm of the number of subsets."""
     return data.log_factorial[size] - data.log_factorial[chosen] - data.log_factorial[size - chosen]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def total_length(data: Data, used: Ints, extra: Floats, noise: Ints) -> float:
     """Return f, with the specificity term that is in ``extra``."""
     total, weight, length = 0, 0, 0.0
@@ -119,7 +121,7 @@ def total_length(data: Data, used: Ints, extra: Floats, noise: Ints) -> float:
     return length + weight * np.log(max(total, 1))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def open_cells(data: Data, state: State, s: int, opened: Opened) -> None:
     """Look at the data without pattern ``s``."""
     for i in range(data.columns.shape[0]):
@@ -139,7 +141,7 @@ def open_cells(data: Data, state: State, s: int, opened: Opened) -> None:
         opened.background[i] = ones / size if size > 0 else 1.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def count_cells(data: Data, opened: Opened, rows: Words, cells: Ints) -> None:
     """Count open ones, open zeros and all ones among the rows, per class and item; ``cells`` is (3, c, n)."""
     cells[:] = 0
@@ -159,7 +161,7 @@ def count_cells(data: Data, opened: Opened, rows: Words, cells: Ints) -> None:
             cells[ONES, a, i] = ones
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def evidence_of_cells(background: Floats, density: float, for_one: Floats, for_zero: Floats) -> None:
     """Log-likelihood ratio of a one and of a zero: density of the pattern against the background of the item.
 
@@ -174,7 +176,7 @@ def evidence_of_cells(background: Floats, density: float, for_one: Floats, for_z
             for_zero[i] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def density_of(cells: Ints, carry: Bools) -> float:
     """Return the share of ones among the open cells of a pattern, never quite 0 or 1."""
     c, n = carry.shape
@@ -187,7 +189,7 @@ def density_of(cells: Ints, carry: Bools) -> float:
     return (ones + 0.5) / (ones + zeros + 1.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def errors_length(data: Data, i: int, errors: int, log_total: float) -> float:
     """Return what the errors of an item cost at the present size of the description."""
     if errors == 0:
@@ -195,7 +197,7 @@ def errors_length(data: Data, i: int, errors: int, log_total: float) -> float:
     return data.counted[errors] + data.codes[i] + (errors + 1) * log_total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def specificity_of(data: Data, cells: Ints, i: int, carriers: Bools) -> float:
     """Return S of one item: ones it meets in the classes that do not carry it."""
     term = 0.0
@@ -207,7 +209,7 @@ def specificity_of(data: Data, cells: Ints, i: int, carriers: Bools) -> float:
     return term
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def extra_length(data: Data, cells: Ints, carry: Bools) -> float:
     """Return the code table entry of a pattern and its specificity."""
     c, n = carry.shape
@@ -223,7 +225,7 @@ def extra_length(data: Data, cells: Ints, carry: Bools) -> float:
     return extra
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def choose_items(
     data: Data,
     cells: Ints,
@@ -283,7 +285,7 @@ def choose_items(
                 new.noise[i] = opened.noise[i] - saved
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def weigh_rows(
     data: Data,
     opened: Opened,
@@ -323,7 +325,7 @@ def weigh_rows(
                     shown[64 * w + bit] += open_ * (one * one_more + for_zero)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def class_choices(data: Data, carry: Bools, a: int, rows: int) -> float:
     """Return the logarithm of the ways in which class a can use a pattern that the other classes define.
 
@@ -342,7 +344,7 @@ def class_choices(data: Data, carry: Bools, a: int, rows: int) -> float:
     return log_choices(data, size, rows) + log_choices(data, others, shared) + log_choices(data, n, alone)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def choose_rows(
     data: Data, gains: Floats, shown: Floats, price: float, needed: float, log_alpha: float, new: Pattern
 ) -> None:
@@ -366,7 +368,7 @@ def choose_rows(
             new.rows[begin:end] = ZERO
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fit_pattern(
     data: Data,
     state: State,
@@ -420,7 +422,7 @@ def fit_pattern(
     return length
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def pattern_evidence(data: Data, opened: Opened, rows: Words, carry: Bools) -> float:
     """Return the evidence for a pattern in nats, less the logarithm of the patterns of its sizes to choose from.
 
@@ -442,14 +444,18 @@ def pattern_evidence(data: Data, opened: Opened, rows: Words, carry: Bools) -> f
             if carry[a, i]:
                 evidence += cells[OPEN_ONES, a, i] * for_one[i] + cells[OPEN_ZEROS, a, i] * for_zero[i]
     evidence -= log_choices(data, n, shared)
+    chosen = count_rows(rows)
+    # Rows are chosen from all; or it is chosen how many each class has, and then which.
+    by_class = log_choices(data, chosen + c - 1, c - 1)
     for a in range(c):
         begin, end = data.edges[a], data.edges[a + 1]
-        evidence -= log_choices(data, count_rows(data.valid[begin:end]), count_rows(rows[begin:end]))
+        by_class += log_choices(data, count_rows(data.valid[begin:end]), count_rows(rows[begin:end]))
         evidence -= log_choices(data, n, np.sum(carry[a]) - shared)
+    evidence -= min(by_class, log_choices(data, count_rows(data.valid), chosen))
     return evidence
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def class_evidence(data: Data, opened: Opened, rows: Words, carry: Bools, evidence: Floats) -> None:
     """Measure the evidence that every class uses a pattern, in nats, less its choices; infinite where it does not."""
     c, n = carry.shape
@@ -467,7 +473,7 @@ def class_evidence(data: Data, opened: Opened, rows: Words, carry: Bools, eviden
                     evidence[a] += cells[OPEN_ONES, a, i] * for_one[i] + cells[OPEN_ZEROS, a, i] * for_zero[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def screen(
     data: Data,
     state: State,
@@ -490,7 +496,7 @@ def screen(
             evidence[k] = pattern_evidence(data, opened, best.rows, best.carry)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def cover(state: State, s: int, i: int, begin: int, end: int) -> None:
     """Note that a pattern covers these words of an item."""
     for w in range(begin, end):
@@ -498,7 +504,7 @@ def cover(state: State, s: int, i: int, begin: int, end: int) -> None:
         state.once[i, w] |= state.usage[s, w]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def take_out(data: Data, state: State, s: int) -> None:
     """Remove a pattern from the state, but for the errors that it leaves behind."""
     bit = ONE << np.uint64(s % 64)
@@ -521,7 +527,7 @@ def take_out(data: Data, state: State, s: int) -> None:
     state.extra[s] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def put(data: Data, state: State, s: int, opened: Opened, rows: Words, carry: Bools) -> None:
     """Make this pattern number ``s``, of which there is none yet. ``opened`` must be the data as it is."""
     c, n = carry.shape

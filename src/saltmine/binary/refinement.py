@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from saltmine.binary import kernels
-from saltmine.binary.bits import BitMatrix, pack_rows
+from saltmine.binary.bits import BitMatrix, count_bits, pack_rows
 from saltmine.binary.description import item_codes
 from saltmine.binary.kernels import Data, Opened, Pattern, State, Words
 from saltmine.binary.model import BinaryModel, Bools, drop_idle_parts
 from saltmine.binary.seeds import seed_rows
 from saltmine.binary.significance import alteration_evidence
-from saltmine.matrix.threads import ThreadTeam
+from saltmine.matrix.operator import SPARSE_DENSITY
+from saltmine.matrix.threads import ThreadTeam, cut
 from saltmine.matrix.validation import BinaryMatrix
 
 # Two patterns are tried as one if they overlap by this much: shares of common items and rows of the smaller one,
@@ -92,7 +93,7 @@ class Refinement:
             codes=item_codes(bits.item_counts),
             cross=cross_weights(sizes),
             counted=np.concatenate([[0.0], -(counts + 1) * np.log(counts)]),
-            log_factorial=np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, max(m, n) + 1)))]),
+            log_factorial=np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, max(m, n) + len(sizes))))]),
         )
         self._opened = Opened(np.empty_like(self.data.columns), np.empty(n, dtype=np.int64), np.empty(n))
         self._best = Pattern(
@@ -366,10 +367,11 @@ class Refinement:
         nearest = on[int(np.argmax(alike))]
         return self._replace([s, nearest], [rest, part | self.state.usage[nearest]])
 
-    def unglue(self) -> None:
+    def unglue(self, most: int | None = None) -> None:
         """Make patterns of their own out of what groups of classes have, where the groups share too little.
 
-        One pattern for two such groups saves the description some nats, and tells a reader nothing.
+        One pattern for two such groups saves the description some nats, and tells a reader nothing. If there may be at
+        most so many patterns, some have to stay together.
         """
         for s in self.patterns():
             using = self._using(s)
@@ -377,7 +379,8 @@ class Refinement:
             shared, size = items @ items.T, items.sum(axis=1)
             linked = shared >= np.maximum(2, SHARED * np.maximum.outer(size, size))
             n_groups, group = connected_components(linked, directed=False)
-            if n_groups > 1:
+            room = most is None or len(self.patterns()) - 1 + n_groups <= most
+            if n_groups > 1 and room:
                 starts = [self._rows_of(s, np.asarray(using)[group == k]) for k in range(n_groups)]
                 self._replace([s], starts, force=True)
 
@@ -410,7 +413,8 @@ class Refinement:
     def alteration_evidence(self, s: int) -> NDArray[np.float64]:
         """Return the evidence for what every class adds to a shared pattern, in nats; infinite where it adds nothing.
 
-        Where hardly anything is shared, what a class adds is the pattern itself, and the evidence is that of the class.
+        Infinite also where fewer than two items are shared: what a class adds is then the pattern itself, and its
+        evidence that of the pattern.
         """
         carry = self.state.carry[s]
         shared = carry.all(axis=0)
@@ -470,8 +474,13 @@ class Refinement:
 
     def residual(self) -> BinaryMatrix:
         """Return the ones that no pattern covers, as CSR where they are few."""
-        left = self._unpack(self.data.columns & ~self.state.once).T
-        return sp.csr_array(left) if left.mean() < 0.05 else left
+        m, n = self.bits.shape
+        left = self.data.columns & ~self.state.once
+        if int(count_bits(left).sum()) >= SPARSE_DENSITY * m * n:
+            return self._unpack(left).T
+        # A few columns at a time, so that the dense form never exists.
+        panels = [sp.csr_array(self._unpack(left[items])) for items in cut(n, m, panel_cells=1 << 24)]
+        return sp.csr_array(sp.vstack(panels).T)
 
     def reseed(self, most: int, rng: np.random.Generator, team: ThreadTeam, limit: int | None = None) -> bool:
         """Look for further patterns in what is left uncovered, from groups of similar rows and items.

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from saltmine.binary.model import Bools
 from saltmine.matrix.validation import BinaryMatrix
 
-# A seed is a row, or an item, with so many others that are most like it.
-NEIGHBOURS = 5
+# A seed is a row, or an item, with so many others that are most like it: few for small patterns, more where noise hides
+# the likeness of single ones.
+NEIGHBOURS = (5, 20)
 
 
 def seed_rows(residual: BinaryMatrix, most: int, rng: np.random.Generator) -> Bools:
-    """Return sets of rows to start a pattern from, (k, m): at most ``most`` from rows, and as many from items.
+    """Return sets of rows to start a pattern from, (k, m); at most ``most`` rows, and as many items, are looked at.
 
     Likeness is the correlation of items, or rows, scaled to unit variance: two rows that share rare items are alike.
     Small patterns that the singular vectors of the data do not show (they drown in the noise of all columns) are
@@ -27,18 +28,24 @@ def seed_rows(residual: BinaryMatrix, most: int, rng: np.random.Generator) -> Bo
     scale = 1 / np.sqrt(np.maximum(frequency * (1 - frequency), 1 / m))
     rows = _some(m, most, rng)
     weights = ((_dense(matrix[rows]) - frequency) * scale**2).T
-    near_rows = _nearest(matrix @ weights, rows)
-    from_rows = np.zeros((len(rows), m), dtype=bool)
-    np.put_along_axis(from_rows, near_rows, True, axis=1)
+    likeness = matrix @ weights
+    seeds = [_as_sets(_nearest(likeness, rows, count), m) for count in NEIGHBOURS]
     items = _some(n, most, rng)
     weights = _dense(matrix[:, items]) - frequency[items]
-    near_items = _nearest((matrix.T @ weights) * scale[:, None], items)
-    chosen = np.zeros((n, len(items)), dtype=np.float32)
-    np.put_along_axis(chosen, near_items.T, 1.0, axis=0)
-    from_items = near_items.shape[1] < (matrix @ chosen).T * 2
-    seeds: Bools = np.concatenate([from_rows, from_items])
-    enough: Bools = seeds[seeds.sum(axis=1) >= 2]
+    likeness = (matrix.T @ weights) * scale[:, None]
+    for count in NEIGHBOURS:
+        groups = _as_sets(_nearest(likeness, items, count), n)
+        # Rows that have most of the items.
+        seeds.append(groups.sum(axis=1)[:, None] < (matrix @ groups.T.astype(np.float32)).T * 2)
+    every = np.concatenate(seeds)
+    enough: Bools = every[every.sum(axis=1) >= 2]
     return enough
+
+
+def _as_sets(members: NDArray[np.intp], size: int) -> Bools:
+    sets = np.zeros((len(members), size), dtype=bool)
+    np.put_along_axis(sets, members, True, axis=1)
+    return sets
 
 
 def _some(count: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -49,9 +56,9 @@ def _dense(matrix: Any) -> NDArray[np.float32]:
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
-def _nearest(likeness: NDArray[np.float32], own: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return, for every column, its own index and those of the most alike, (columns, neighbours + 1)."""
+def _nearest(likeness: NDArray[np.float32], own: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    """Return, for every column, its own index and those of the most alike, (columns, count + 1)."""
     likeness[own, np.arange(len(own))] = np.inf
-    take = min(NEIGHBOURS + 1, len(likeness))
+    take = min(count + 1, len(likeness))
     nearest: NDArray[np.intp] = np.argpartition(-likeness, take - 1, axis=0)[:take].T
     return nearest

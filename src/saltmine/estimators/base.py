@@ -139,7 +139,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self
 
     def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
-        """Run all restarts and return the solution with the lowest f."""
+        """Run all restarts and return the best solution."""
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_restarts)
         with ExitStack() as stack:
             team = stack.enter_context(ThreadTeam())
@@ -167,7 +167,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                     bar.finish(restart, f"{solution.model.rank} patterns", solution.length)
                 return solution
 
-            return min(restarts.run(run, seeds.tolist()), key=lambda solution: solution.length)
+            return min(restarts.run(run, seeds.tolist()), key=lambda solution: solution.score)
 
     def _settings(self, n_classes: int, restart: int, tell: Listener) -> Settings:
         def on_check(rank: int, iteration: int, max_iter: int, objective: float) -> None:

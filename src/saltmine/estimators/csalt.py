@@ -20,26 +20,32 @@ class CSalt(ClassifierMixin, PatternModel):
     """Mine patterns that classes share and the alterations that single classes make to them.
 
     Boolean matrix factorization of labelled 0/1 data (Hess & Morik, "C-SALT: Mining Class-Specific ALTerations in
-    Boolean Matrix Factorization", 2017). The number of patterns is found by description length; there is nothing to
-    tune.
+    Boolean Matrix Factorization", 2017). The number of patterns is found by description length, and nothing stays that
+    chance explains; there is nothing to tune.
 
     Parameters
     ----------
     algorithm : {"saltmine", "paper"}
-        "paper" is the published algorithm; docs/paper.md says what was taken where it leaves a choice. "saltmine" is
-        the best solver the library has; at the moment that is the same.
+        "saltmine" is the library's own solver (docs/solver.md). "paper" is the published algorithm; docs/paper.md says
+        what was taken where it leaves a choice.
+    alpha : float
+        A pattern, its use by a class, or a class's alterations of it stay only if chance shows as much with a
+        probability below this. Of "saltmine" only.
     binarize : float or None
         Values above it become ones. By default nothing is made binary silently: the data must be 0/1.
     max_rank : int or None
         Most patterns to look for.
     rank_step : int
-        Patterns added at a time while the rank is exhausted.
+        Patterns added at a time while the rank is exhausted. Of "paper" only: "saltmine" sees from the spectrum of the
+        data how many to start from.
     max_iter : int
-        Most iterations at one rank.
+        Most iterations at one rank; "saltmine" takes 80 at most.
     tol : float
-        Stop when the mean decrease of the relaxed objective over 500 iterations is below it.
+        "saltmine": stop when the relaxed objective falls by less than this share over five iterations. "paper": stop
+        when its mean decrease over 500 iterations is below.
     n_restarts : int
-        Independent random starts; the model with the lowest description length is kept.
+        Independent random starts; the model with the lowest description length is kept. One is enough as a rule: the
+        starts of "saltmine" nearly always end in the same model.
     n_jobs : int or None
         Restarts run at the same time.
     random_state : int, RandomState or None
@@ -69,8 +75,13 @@ class CSalt(ClassifierMixin, PatternModel):
         Ones of every class and column.
     noise_counts_ : (c, n) int
         Cells of every class and column that the model gets wrong.
+    pattern_evidence_ : (r,) float
+        Evidence for every pattern: minus the logarithm of a bound on the probability that chance shows as much.
+    alteration_evidence_ : (c, r) float
+        The same for what a class adds to a pattern; NaN where it adds nothing, or fewer than two items are shared.
     description_length_, null_description_length_ : float
-        Description length of the model and of the model without patterns, in nats.
+        Description length of the model and of the model without patterns, in nats, with the specificity term as the
+        paper prints it. "saltmine" minimises it with a fairer term (docs/solver.md), which matters with many classes.
     n_iter_ : int
         Iterations in all.
     history_ : (checks,) float

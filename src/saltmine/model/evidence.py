@@ -12,7 +12,7 @@ from saltmine.binary.model import BinaryModel
 def evidence_of(bits: BitMatrix, model: BinaryModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the evidence for every pattern, (r,), and for what every class adds to it, (c, r), in nats.
 
-    NaN where a class adds nothing, or where nothing is shared that it could add to.
+    NaN where a class adds nothing, or where fewer than two items are shared that it could add to.
     """
     if not model.rank:
         return np.zeros(0), np.zeros((len(bits.blocks), 0))

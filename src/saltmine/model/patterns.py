@@ -71,20 +71,18 @@ def pattern_table(
     outgrown = (owner >= 0) & of_one & (sizes[owner + 1, pattern] > sizes[0, pattern])
     roles = np.array([f"class {label}" if str(label) == COMMON else str(label) for label in classes] + [COMMON])
     kind = np.select([of_one_class | outgrown, owner >= 0], [ONLY, ADDED], SHARED)
-    table = pd.DataFrame(
-        {
-            "pattern": pattern,
-            "item": item if names is None else names[item],
-            "role": roles[belongs_to].astype(object),
-            "kind": kind.astype(object),
-            "evidence": _evidence(pattern, owner, pattern_evidence, alteration_evidence),
-        }
-    )
+    columns = {
+        "pattern": pattern,
+        "item": item if names is None else names[item],
+        "role": roles[belongs_to].astype(object),
+        "kind": kind.astype(object),
+        "evidence": _evidence(pattern, owner, pattern_evidence, alteration_evidence),
+    }
     for a, label in enumerate(classes):
         used = usage_counts[a, pattern]
-        table[f"usage_{label}"] = used
-        table[f"support_{label}"] = np.divide(hits[a], used, out=np.full(len(used), np.nan), where=used > 0)
-    return table
+        columns[f"usage_{label}"] = used
+        columns[f"support_{label}"] = np.divide(hits[a], used, out=np.full(len(used), np.nan), where=used > 0)
+    return pd.DataFrame(columns)
 
 
 def _evidence(

@@ -87,11 +87,13 @@ class AcceleratedDescent:
                 history.append(self._value(X, V, Y, P, G, used, work.patterns, weight))
                 if on_check is not None:
                     on_check(iteration - 1, history[-1])
-                if iteration > ramp + check_every:
-                    if history[-2] - history[-1] < tol * history[-1]:
-                        break
-                    if history[-1] > history[-2]:
-                        momentum = 1.0
+                # While the penalty grows, the objective may rise for that reason alone.
+                fall = history[-2] - history[-1] if iteration > ramp + check_every else np.inf
+                if fall < 0:
+                    momentum = 1.0
+                elif fall < tol * history[-1]:
+                    iteration -= 1
+                    break
             self._items(X, V, before, work, P, G, inertia, weight, alterations)
             self._rows(Y, used, before, work, inertia, weight)
         return Descent(Factors(X, V, Y), iteration, history)
@@ -192,12 +194,13 @@ class _Work:
         self.points, self.fitted, self.weights = np.empty_like(V), np.empty_like(V), np.empty_like(V)
         self.patterns = X + V
         self.row_point, self.row_fitted = np.empty_like(Y), np.empty_like(Y)
-        self.item_panels = cut(n, c * rank, PANEL)
+        # A panel has at least as many items as patterns, or the partial Gram matrices would outgrow the factors.
+        self.item_panels = cut(n, c * rank, max(PANEL, c * rank**2))
         self.partial_grams = np.empty((len(self.item_panels), c, rank, rank), dtype=np.float32)
         self.row_panels = [
             (a, slice(block.start + part.start, block.start + part.stop))
             for a, block in enumerate(blocks)
-            for part in cut(block.stop - block.start, rank, PANEL)
+            for part in cut(block.stop - block.start, rank, max(PANEL, rank**2))
         ]
         self._class_of_panel = np.array([a for a, _ in self.row_panels])
         self._row_grams = np.empty((len(self.row_panels), rank, rank), dtype=np.float32)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from saltmine.compiled import compiled
 
 Floats = NDArray[np.float32]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def prox(point: np.float32, reach: np.float32) -> np.float32:
     """Move an entry by ``reach`` towards 0 or 1, whichever is nearer, and into [0, 1]; see `penalty.prox_binary`."""
     moved = point + (reach if point > np.float32(0.5) else -reach)
@@ -17,7 +18,7 @@ def prox(point: np.float32, reach: np.float32) -> np.float32:
     return moved if moved < np.float32(1.0) else np.float32(1.0)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def extrapolate(factor: Floats, before: Floats, inertia: np.float32, begin: int, end: int, out: Floats) -> None:
     """``out = factor + inertia (factor - before)`` for rows of a (n, r) factor."""
     for i in range(begin, end):
@@ -25,7 +26,7 @@ def extrapolate(factor: Floats, before: Floats, inertia: np.float32, begin: int,
             out[i, s] = factor[i, s] + inertia * (factor[i, s] - before[i, s])
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def add_to_all(X: Floats, V: Floats, begin: int, end: int, out: Floats) -> None:
     """``out_a = X + V_a``."""
     for a in range(V.shape[0]):
@@ -34,7 +35,7 @@ def add_to_all(X: Floats, V: Floats, begin: int, end: int, out: Floats) -> None:
                 out[a, i, s] = X[i, s] + V[a, i, s]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def step_X(
     point: Floats,
     fitted: Floats,
@@ -62,7 +63,7 @@ def step_X(
             X[i, s] = prox(point[i, s] - steps[s] * X[i, s], np.float32(2.0) * weight * steps[s])
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def step_V(
     point: Floats,
     fitted: Floats,
@@ -96,7 +97,7 @@ def step_V(
                 V[a, i, s] = prox(point[a, i, s] - steps[a, s] * V[a, i, s], np.float32(2.0) * weight * steps[a, s])
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def usage_weights(
     X: Floats, V: Floats, mu: np.float32, cross: Floats, begin: int, end: int, patterns: Floats, weights: Floats
 ) -> None:
@@ -113,7 +114,7 @@ def usage_weights(
                     weights[b, i, s] += half * V[a, i, s] * (np.float32(1.0) - V[b, i, s])
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def step_Y(
     point: Floats,
     fitted: Floats,

@@ -1,0 +1,112 @@
+"""saltmine's own solver as a whole."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from saltmine import CSalt, Primp
+from saltmine.compiled import compiled
+from saltmine.datasets import make_planted
+from saltmine.metrics import alteration_recall, class_rank, f_measure
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.parametrize("largest", [False, True])
+def test_planted_patterns_come_back(noise, largest):
+    planted = make_planted(400, [250, 250], rank=9, noise=noise, random_state=1, largest=largest)
+    model = CSalt(random_state=0).fit(planted.X, planted.y)
+    assert f_measure(planted, model) > 0.99
+    assert alteration_recall(planted, model) > 0.97
+    np.testing.assert_array_equal(class_rank(model), class_rank(planted))
+    if noise == 0:
+        assert f_measure(planted, model) == 1
+
+
+@pytest.mark.parametrize("sizes", [[400], [60, 340], [100, 100, 100, 100]])
+def test_any_number_of_classes_and_any_share(sizes):
+    planted = make_planted(300, sizes, rank=5, noise=0.05, random_state=2)
+    model = CSalt(random_state=0).fit(planted.X, planted.y)
+    assert f_measure(planted, model) > 0.95
+    assert not (model.alterations_ & model.components_).any()
+    assert not model.alterations_.all(axis=0).any()
+    # No alterations of a class that never uses the pattern.
+    assert not model.alterations_[model.usage_counts_ == 0].any()
+
+
+def test_alterations_that_half_of_many_classes_share_are_found():
+    """S as printed would rather have no patterns at all."""
+    rng = np.random.default_rng(0)
+    c, size = 12, 40
+    y = np.repeat(np.arange(c), size)
+    X = rng.random((c * size, 60)) < 0.05
+    uses = rng.random(c * size) < 0.4
+    X[np.ix_(uses, np.arange(16))] = True
+    X[np.ix_(uses & (y < c // 2), np.arange(16, 28))] = True
+    X ^= rng.random(X.shape) < 0.03
+    model = CSalt(random_state=0).fit(X, y)
+    assert model.n_components_ >= 1
+    found = (model.components_ | model.alterations_) & (model.usage_counts_ > 0)[:, :, None]
+    carried = found.any(axis=1)
+    assert carried[:, :16].all()
+    assert carried[: c // 2, 16:28].mean() > 0.9
+    assert not carried[c // 2 :, 16:].any()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_noise_has_no_patterns(seed):
+    rng = np.random.default_rng(seed)
+    frequencies = [0.05, 0.5, rng.uniform(0.01, 0.9, 120)][seed % 3]
+    X = rng.random((200, 120)) < frequencies
+    # Few classes, and so many that each has one row or two.
+    y = rng.integers(0, 3, 200) if seed < 3 else np.arange(200) // (1 + seed % 2)
+    for model in (CSalt(random_state=0).fit(X, y), Primp(random_state=0).fit(X)):
+        assert model.n_components_ == 0
+        assert model.description_length_ == model.null_description_length_
+        assert model.patterns().empty
+        assert model.n_iter_ >= 1
+
+
+def test_what_everybody_has_is_no_pattern():
+    model = CSalt(random_state=0).fit(np.ones((30, 20), int), np.repeat([0, 1], 15))
+    assert model.n_components_ == 0
+
+
+def test_a_stricter_alpha_keeps_fewer_patterns_and_the_evidence_is_told():
+    planted = make_planted(200, [150, 150], rank=9, noise=0.2, random_state=0)
+    ranks = []
+    for alpha in (0.5, 0.01, 1e-30):
+        model = CSalt(alpha=alpha, random_state=0).fit(planted.X, planted.y)
+        ranks.append(model.n_components_)
+        table = model.patterns()
+        assert (table["evidence"] >= -np.log(alpha) - 1e-9).all()
+        np.testing.assert_allclose(table[table["role"] == "common"].groupby("pattern")["evidence"].nunique(), 1)
+    assert ranks == sorted(ranks, reverse=True)
+    assert ranks[0] > ranks[-1]
+
+
+def test_sparse_and_dense_input_find_the_same_in_clear_data():
+    planted = make_planted(300, [200, 200], rank=4, noise=0.01, random_state=0)
+    dense = CSalt(random_state=0).fit(planted.X, planted.y)
+    sparse = CSalt(random_state=0).fit(sp.coo_array(planted.X), planted.y)
+    assert f_measure(dense, sparse) == 1
+
+
+def test_restarts_keep_the_best_of_the_search():
+    planted = make_planted(200, [100, 100], rank=9, noise=0.2, random_state=5)
+    one = CSalt(random_state=3).fit(planted.X, planted.y)
+    several = CSalt(random_state=3, n_restarts=4, n_jobs=2).fit(planted.X, planted.y)
+    # With two equal classes the search's own measure and f differ by the zeros under alterations only.
+    assert several.description_length_ <= one.description_length_ * 1.001
+
+
+@pytest.mark.parametrize("settings", [{"max_iter": 1}, {"max_iter": 7}, {"max_rank": 1}, {"tol": 0.0}])
+def test_short_runs_are_still_runs(planted, settings):
+    model = CSalt(random_state=0, **settings).fit(planted.X, planted.y)
+    assert 1 <= model.n_iter_ <= 80
+    assert model.n_components_ >= 1
+
+
+def test_functions_are_compiled_also_where_nothing_can_be_kept_on_disk():
+    namespace = {}
+    exec("def double(x):\n    return 2 * x", namespace)  # a function of no file, for which numba has no place
+    assert compiled()(namespace["double"])(21) == 42
