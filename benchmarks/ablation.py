@@ -23,9 +23,13 @@ import saltmine.binary.refinement
 import saltmine.relaxed.accelerated
 from planted import FIRST_SEED, SHAPES, Case, cases, plant
 from saltmine import CSalt
+from saltmine.binary.bits import BitMatrix
+from saltmine.binary.model import BinaryModel
 from saltmine.binary.refinement import Refinement
+from saltmine.binary.rounding import round_factors
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
 from saltmine.relaxed.accelerated import AcceleratedDescent
+from saltmine.relaxed.objective import Factors
 
 CASES = (
     "2 classes, noise 0%",
@@ -43,6 +47,10 @@ def _spectral_steps(self: AcceleratedDescent, gram: Any) -> Any:
 
 def _unweighted(class_sizes: Any) -> Any:
     return 1.0 - np.eye(len(class_sizes))
+
+
+def _round_by_length(factors: Factors, bits: BitMatrix) -> BinaryModel:
+    return round_factors(factors.X, factors.V, factors.Y, bits)[0]
 
 
 def _changed(*changes: tuple[Any, str, Any]) -> Callable[[], Any]:
@@ -64,6 +72,7 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "no growing penalty": _changed((algorithms, "RAMP", 1)),
     "no inertia": _changed((accelerated, "MOST_INERTIA", 0.0)),
     "one step per class (spectral norm)": _changed((AcceleratedDescent, "_steps", _spectral_steps)),
+    "rounding by f over all thresholds": _changed((algorithms, "_round", _round_by_length)),
     "unweighted cross term": _changed((refinement, "cross_weights", _unweighted)),
     "no polish": _changed((Refinement, "polish", lambda self, force=False: None)),
     "no merge": _changed((Refinement, "merge", lambda self: False)),

@@ -86,7 +86,7 @@ def iteration(planted: Planted, rank: int, rounds: int = 9, n_iter: int = 40) ->
     iterations, products = [], []
     with ThreadTeam() as team:
         operator = make_operator(data.matrix, data.blocks, team, np.float32)
-        solver = AcceleratedDescent(operator, cross_weights([500, 500]), team)
+        solver = AcceleratedDescent(operator, cross_weights([500, 500]))
         start = solver.start(rank, np.random.default_rng(0))
         weights = np.repeat(start.X[None], 2, axis=0)
         solver.run(start, ramp=2, max_iter=3)

@@ -164,9 +164,7 @@ def _relaxed_start(task: Task, settings: Settings, rng: np.random.Generator) -> 
         return BinaryModel.empty(m, n, len(task.data.blocks)), 0, []
     rank = min(int(START_FACTOR * signals) + START_MORE, limit)
     max_iter = min(settings.max_iter, ITERATIONS)
-    solver = AcceleratedDescent(
-        task.data, cross_weights([rows.stop - rows.start for rows in task.data.blocks]), task.team
-    )
+    solver = AcceleratedDescent(task.data, cross_weights([rows.stop - rows.start for rows in task.data.blocks]))
     descent = solver.run(
         solver.start(rank, rng),
         ramp=RAMP,
@@ -175,9 +173,12 @@ def _relaxed_start(task: Task, settings: Settings, rng: np.random.Generator) -> 
         alterations=settings.alterations,
         on_check=lambda iteration, value: settings.on_check(rank, iteration, max_iter, value),
     )
-    factors = descent.factors
-    model = threshold(factors.X, factors.V, factors.Y, task.bits.blocks, 0.5, 0.5)
-    return model, descent.n_iter, descent.history
+    return _round(descent.factors, task.bits), descent.n_iter, descent.history
+
+
+def _round(factors: Factors, bits: BitMatrix) -> BinaryModel:
+    """Round at one half; a search over thresholds by f ends in the same models (benchmarks/ablation.py)."""
+    return threshold(factors.X, factors.V, factors.Y, bits.blocks, 0.5, 0.5)
 
 
 def _improve(refinement: Refinement, settings: Settings) -> None:

@@ -57,13 +57,14 @@ class BitMatrix:
 
     def noise_counts(self, model: BinaryModel) -> NDArray[np.int64]:
         """Count the cells in which data and model differ, per class and item: (c, n)."""
+        if not model.rank:
+            return self.class_counts.copy()
+        # Compiled code is loaded when it is needed.
+        from saltmine.binary.kernels import count_noise
+
         counts = np.empty((len(self.blocks), self.shape[1]), dtype=np.int64)
         for a, usage in enumerate(self.pack_usage(model.Y)):
-            cover = np.zeros_like(self.columns[a])
-            patterns = model.X | model.V[a]
-            for s in range(model.rank):
-                cover[patterns[:, s]] |= usage[s]
-            counts[a] = count_bits(cover ^ self.columns[a])
+            count_noise(self.columns[a], usage, np.ascontiguousarray(model.X | model.V[a]), counts[a])
         return counts
 
     def hits(self, usage: list[Words], items: NDArray[np.intp], s: int) -> NDArray[np.int64]:

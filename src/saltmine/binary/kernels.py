@@ -505,6 +505,21 @@ def cover(state: State, s: int, i: int, begin: int, end: int) -> None:
 
 
 @compiled()
+def count_noise(columns: Words, usage: Words, patterns: Bools, noise: Ints) -> None:
+    """Count the cells of one class in which data and model differ, per item; usage is (r, W), patterns (n, r)."""
+    n, rank = patterns.shape
+    covered = np.empty(columns.shape[1], dtype=np.uint64)
+    for i in range(n):
+        covered[:] = ZERO
+        for s in range(rank):
+            if patterns[i, s]:
+                covered |= usage[s]
+        noise[i] = 0
+        for w in range(len(covered)):
+            noise[i] += popcount(covered[w] ^ columns[i, w])
+
+
+@compiled()
 def take_out(data: Data, state: State, s: int) -> None:
     """Remove a pattern from the state, but for the errors that it leaves behind."""
     bit = ONE << np.uint64(s % 64)

@@ -41,7 +41,7 @@ class CSalt(ClassifierMixin, PatternModel):
     max_iter : int
         Most iterations at one rank; "saltmine" takes 80 at most.
     tol : float
-        "saltmine": stop when the relaxed objective falls by less than this share over five iterations. "paper": stop
+        "saltmine": stop when the relaxed objective falls by less than this share over ten iterations. "paper": stop
         when its mean decrease over 500 iterations is below.
     n_restarts : int
         Independent random starts; the model with the lowest description length is kept. One is enough as a rule: the

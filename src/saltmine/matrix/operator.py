@@ -5,6 +5,7 @@ Rows are stacked class by class; ``blocks`` are the row ranges of the classes. `
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +21,11 @@ Floats = NDArray[np.floating]
 SPARSE_DENSITY = 0.05
 
 
+# Called with the result and the part of it that is complete, in the thread that made it.
+AfterItems = Callable[[Floats, slice], None]
+AfterRows = Callable[[Floats, int, slice], None]
+
+
 class Operator(Protocol):
     """A data matrix as the solver sees it."""
 
@@ -27,11 +33,17 @@ class Operator(Protocol):
     blocks: list[slice]
     item_counts: NDArray[np.int64]
 
-    def transposed_times(self, usage: Floats) -> Floats:
-        """Return ``D_a^T Y_a`` for every class, shape (c, n, r); ``usage`` is (m, r)."""
+    def transposed_times(self, usage: Floats, then: AfterItems | None = None) -> Floats:
+        """Return ``D_a^T Y_a`` for every class, shape (c, n, r); ``usage`` is (m, r).
 
-    def times(self, weights: Floats) -> Floats:
-        """Return ``D_a W_a`` for every class, stacked to (m, r); ``weights`` is (c, n, r)."""
+        ``then(result, items)`` is called for every panel of items, once all classes are in.
+        """
+
+    def times(self, weights: Floats, then: AfterRows | None = None) -> Floats:
+        """Return ``D_a W_a`` for every class, stacked to (m, r); ``weights`` is (c, n, r).
+
+        ``then(result, a, rows)`` is called for every panel of rows of one class.
+        """
 
 
 class DenseOperator:
@@ -45,39 +57,33 @@ class DenseOperator:
         self.item_counts = np.count_nonzero(matrix, axis=0).astype(np.int64)
         self._data = np.ascontiguousarray(matrix, dtype=dtype)
         self._team = team
+        self._row_panels = _panels_of_rows(blocks, lambda block: self.shape[1])
 
-    def transposed_times(self, usage: Floats) -> Floats:
+    def transposed_times(self, usage: Floats, then: AfterItems | None = None) -> Floats:
         """Return ``D_a^T Y_a`` for every class, panels of items side by side."""
-        n, rank = self.shape[1], usage.shape[1]
-        out = np.empty((len(self.blocks), n, rank), dtype=self._data.dtype)
+        m, n = self.shape
+        out = np.empty((len(self.blocks), n, usage.shape[1]), dtype=self._data.dtype)
 
-        def panel(a: int, items: slice) -> None:
-            rows = self.blocks[a]
-            np.matmul(self._data[rows, items].T, usage[rows], out=out[a, items])
+        def panel(items: slice) -> None:
+            for a, rows in enumerate(self.blocks):
+                np.matmul(self._data[rows, items].T, usage[rows], out=out[a, items])
+            if then is not None:
+                then(out, items)
 
-        self._team.run(panel, self._panels(by_items=True))
+        self._team.run(panel, [(items,) for items in cut(n, m)])
         return out
 
-    def times(self, weights: Floats) -> Floats:
+    def times(self, weights: Floats, then: AfterRows | None = None) -> Floats:
         """Return ``D_a W_a`` for every class, panels of rows side by side."""
         out = np.empty((self.shape[0], weights.shape[2]), dtype=self._data.dtype)
 
         def panel(a: int, rows: slice) -> None:
             np.matmul(self._data[rows], weights[a], out=out[rows])
+            if then is not None:
+                then(out, a, rows)
 
-        self._team.run(panel, self._panels(by_items=False))
+        self._team.run(panel, self._row_panels)
         return out
-
-    def _panels(self, by_items: bool) -> list[tuple[int, slice]]:
-        n = self.shape[1]
-        panels = []
-        for a, rows in enumerate(self.blocks):
-            size = rows.stop - rows.start
-            if by_items:
-                panels += [(a, items) for items in cut(n, size)]
-            else:
-                panels += [(a, slice(rows.start + s.start, rows.start + s.stop)) for s in cut(size, n)]
-        return panels
 
 
 class SparseOperator:
@@ -91,37 +97,47 @@ class SparseOperator:
         self.item_counts = np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.int64)
         self._team = team
         self._dtype = dtype
-        self._by_rows: list[tuple[int, slice, sp.csr_array]] = []
-        self._by_items: list[tuple[int, slice, sp.csr_array]] = []
-        for a, block in enumerate(blocks):
-            class_rows = sp.csr_array(matrix[block], dtype=dtype)
-            stored = max(1, class_rows.nnz)
-            for part in cut(class_rows.shape[0], stored // max(1, class_rows.shape[0])):
-                rows = slice(block.start + part.start, block.start + part.stop)
-                self._by_rows.append((a, rows, class_rows[part]))
-            class_items = sp.csr_array(class_rows.T)
-            for items in cut(class_items.shape[0], stored // max(1, class_items.shape[0])):
-                self._by_items.append((a, items, class_items[items]))
+        data = sp.csr_array(matrix, dtype=dtype)
+        per_row = [data[block].nnz // max(1, block.stop - block.start) for block in blocks]
+        row_panels = _panels_of_rows(blocks, lambda block: per_row[blocks.index(block)])
+        self._by_rows = [(a, rows, data[rows]) for a, rows in row_panels]
+        transposed = [sp.csr_array(data[block].T) for block in blocks]
+        per_item = max(1, data.nnz) // max(1, self.shape[1])
+        self._by_items = [(items, [part[items] for part in transposed]) for items in cut(self.shape[1], per_item)]
 
-    def transposed_times(self, usage: Floats) -> Floats:
+    def transposed_times(self, usage: Floats, then: AfterItems | None = None) -> Floats:
         """Return ``D_a^T Y_a`` for every class, panels of items side by side."""
         out = np.empty((len(self.blocks), self.shape[1], usage.shape[1]), dtype=self._dtype)
 
-        def panel(a: int, items: slice, transposed: sp.csr_array) -> None:
-            out[a, items] = transposed @ usage[self.blocks[a]]
+        def panel(items: slice, parts: list[sp.csr_array]) -> None:
+            for a, part in enumerate(parts):
+                out[a, items] = part @ usage[self.blocks[a]]
+            if then is not None:
+                then(out, items)
 
         self._team.run(panel, self._by_items)
         return out
 
-    def times(self, weights: Floats) -> Floats:
+    def times(self, weights: Floats, then: AfterRows | None = None) -> Floats:
         """Return ``D_a W_a`` for every class, panels of rows side by side."""
         out = np.empty((self.shape[0], weights.shape[2]), dtype=self._dtype)
 
         def panel(a: int, rows: slice, part: sp.csr_array) -> None:
             out[rows] = part @ weights[a]
+            if then is not None:
+                then(out, a, rows)
 
         self._team.run(panel, self._by_rows)
         return out
+
+
+def _panels_of_rows(blocks: list[slice], width: Callable[[slice], int]) -> list[tuple[int, slice]]:
+    """Cut the rows of every class into panels; ``width`` is how many cells a row of the class has."""
+    panels = []
+    for a, block in enumerate(blocks):
+        for part in cut(block.stop - block.start, width(block)):
+            panels.append((a, slice(block.start + part.start, block.start + part.stop)))
+    return panels
 
 
 def make_operator(

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.matrix.operator import Operator
-from saltmine.matrix.threads import ThreadTeam, cut
 from saltmine.relaxed import kernels
 from saltmine.relaxed.objective import Factors
 from saltmine.relaxed.palm import Descent
@@ -22,8 +21,6 @@ Floats = NDArray[np.float32]
 
 # Inertia stays below one, and starts again when the objective rises.
 MOST_INERTIA = 0.99
-# Entries of the factors that one thread works on at a time.
-PANEL = 1 << 14
 
 
 class AcceleratedDescent:
@@ -35,13 +32,11 @@ class AcceleratedDescent:
         Single precision.
     cross : (c, c) float
         Weight of the ones of class b that an alteration of class a meets.
-    team : ThreadTeam
     """
 
-    def __init__(self, data: Operator, cross: NDArray[np.float64], team: ThreadTeam) -> None:
+    def __init__(self, data: Operator, cross: NDArray[np.float64]) -> None:
         ones = int(data.item_counts.sum())
         self.data = data
-        self.team = team
         self.cross = cross.astype(np.float32)
         self.u = -np.log(data.item_counts / ones).astype(np.float32)
         self.mu = np.float32(1 + np.log(data.shape[1]))
@@ -64,7 +59,7 @@ class AcceleratedDescent:
         max_iter: int,
         tol: float = 1e-4,
         alterations: bool = True,
-        check_every: int = 5,
+        check_every: int = 10,
         on_check: Callable[[int, float], None] | None = None,
     ) -> Descent:
         """Descend for ``ramp`` iterations while the penalty grows, then until the objective hardly falls.
@@ -73,7 +68,7 @@ class AcceleratedDescent:
         """
         X, V, Y = start.X.copy(), start.V.copy(), start.Y.copy()
         before = Factors(X.copy(), V.copy(), Y.copy())
-        work = _Work(X, V, Y, self.data.blocks)
+        work = _Work(X, V, Y)
         history = list[float]()
         momentum, iteration = 1.0, 0
         for iteration in range(1, max_iter + 1):
@@ -81,10 +76,8 @@ class AcceleratedDescent:
             faster = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
             inertia = np.float32(min(MOST_INERTIA, (momentum - 1) / faster))
             momentum = faster
-            P = self.data.transposed_times(Y)
-            G, used = work.usage_grams()
             if iteration % check_every == 1 and iteration > 1:
-                history.append(self._value(X, V, Y, P, G, used, work.patterns, weight))
+                history.append(self._value(X, V, Y, weight))
                 if on_check is not None:
                     on_check(iteration - 1, history[-1])
                 # While the penalty grows, the objective may rise for that reason alone.
@@ -94,27 +87,27 @@ class AcceleratedDescent:
                 elif fall < tol * history[-1]:
                     iteration -= 1
                     break
-            self._items(X, V, before, work, P, G, inertia, weight, alterations)
-            self._rows(Y, used, before, work, inertia, weight)
+            self._items(X, V, Y, before, work, inertia, weight, alterations)
+            self._rows(Y, before, work, inertia, weight)
         return Descent(Factors(X, V, Y), iteration, history)
 
     def _items(
         self,
         X: Floats,
         V: Floats,
+        Y: Floats,
         before: Factors,
         work: _Work,
-        P: Floats,
-        G: Floats,
         inertia: np.float32,
         weight: np.float32,
         alterations: bool,
     ) -> None:
-        """Take the steps in X and V, panels of items side by side, and prepare the step in Y."""
+        """Take the steps in X and V of every panel of items as soon as its product is there."""
+        G = self._usage_grams(Y)
         steps_X = self._steps(G.sum(axis=0))
         steps_V = np.stack([self._steps(of_class) for of_class in G])
 
-        def panel(k: int, items: slice) -> None:
+        def step(P: Floats, items: slice) -> None:
             part = items.start, items.stop
             kernels.extrapolate(X, before.X, inertia, *part, work.point)
             kernels.add_to_all(work.point, V, *part, work.patterns)
@@ -128,55 +121,39 @@ class AcceleratedDescent:
                 np.matmul(work.patterns[:, items], G, out=work.fitted[:, items])
                 kernels.step_V(work.points, work.fitted, *known, self.cross, steps_V, weight, *part, V, before.V)
             kernels.usage_weights(X, V, self.mu, self.cross, *part, work.patterns, work.weights)
-            patterns = work.patterns[:, items]
-            np.matmul(patterns.transpose(0, 2, 1), patterns, out=work.partial_grams[k])
 
-        self.team.run(panel, list(enumerate(work.item_panels)))
+        self.data.transposed_times(Y, step)
 
-    def _rows(
-        self,
-        Y: Floats,
-        used: NDArray[np.float64],
-        before: Factors,
-        work: _Work,
-        inertia: np.float32,
-        weight: np.float32,
-    ) -> None:
-        """Take the step in Y, panels of rows side by side, a step size per class and pattern."""
-        gram = work.partial_grams.sum(axis=0)
-        product = self.data.times(work.weights)
+    def _rows(self, Y: Floats, before: Factors, work: _Work, inertia: np.float32, weight: np.float32) -> None:
+        """Take the step in Y of every panel of rows as soon as its product is there."""
+        gram = work.patterns.transpose(0, 2, 1) @ work.patterns
+        used = Y.sum(axis=0, dtype=np.float64)
         codes = (0.5 - 0.5 * np.log((used + 1) / (used.sum() + len(used)))).astype(np.float32)
         steps = [self._steps(of_class) for of_class in gram]
 
-        def panel(k: int, a: int, rows: slice) -> None:
+        def step(product: Floats, a: int, rows: slice) -> None:
             part = rows.start, rows.stop
             kernels.extrapolate(Y, before.Y, inertia, *part, work.row_point)
             np.matmul(work.row_point[rows], gram[a], out=work.row_fitted[rows])
             point, fitted = work.row_point, work.row_fitted
             kernels.step_Y(point, fitted, product, codes, self.mu, steps[a], weight, *part, Y, before.Y)
-            work.look_at_rows(k, Y[rows])
 
-        self.team.run(panel, [(k, a, rows) for k, (a, rows) in enumerate(work.row_panels)])
+        self.data.times(work.weights, step)
+
+    def _usage_grams(self, Y: Floats) -> Floats:
+        return np.stack([Y[rows].T @ Y[rows] for rows in self.data.blocks])
 
     def _steps(self, gram: Floats) -> Floats:
         """Return one step per pattern: the row sums of a Gram matrix of non-negative factors majorise it."""
         steps: Floats = (1 / (self.mu * np.maximum(gram.sum(axis=0), 1))).astype(np.float32)
         return steps
 
-    def _value(
-        self,
-        X: Floats,
-        V: Floats,
-        Y: Floats,
-        P: Floats,
-        G: Floats,
-        used: NDArray[np.float64],
-        patterns: Floats,
-        weight: np.float32,
-    ) -> float:
-        """Return the relaxed objective, penalty included, from what the iteration has at hand."""
+    def _value(self, X: Floats, V: Floats, Y: Floats, weight: np.float32) -> float:
+        """Return the relaxed objective, penalty included, at the price of one product."""
+        P, patterns = self.data.transposed_times(Y), X + V
         gram = patterns.transpose(0, 2, 1) @ patterns
-        error = self._squared_norm - 2 * float(np.vdot(P, patterns)) + float(np.vdot(G, gram))
+        error = self._squared_norm - 2 * float(np.vdot(P, patterns)) + float(np.vdot(self._usage_grams(Y), gram))
+        used = Y.sum(axis=0, dtype=np.float64)
         codes = -float((used + 1) @ np.log((used + 1) / (used.sum() + len(used)))) + float(used.sum())
         table = float(self.u @ (X.sum(axis=1) + V.sum(axis=(0, 2))))
         met = np.tensordot(self.cross.T, V, 1) * (1 - V)
@@ -188,32 +165,8 @@ class AcceleratedDescent:
 class _Work:
     """Arrays that every iteration fills anew."""
 
-    def __init__(self, X: Floats, V: Floats, Y: Floats, blocks: list[slice]) -> None:
-        c, (n, rank) = len(V), X.shape
+    def __init__(self, X: Floats, V: Floats, Y: Floats) -> None:
         self.point = np.empty_like(X)
-        self.points, self.fitted, self.weights = np.empty_like(V), np.empty_like(V), np.empty_like(V)
-        self.patterns = X + V
+        self.points, self.fitted = np.empty_like(V), np.empty_like(V)
+        self.patterns, self.weights = np.empty_like(V), np.empty_like(V)
         self.row_point, self.row_fitted = np.empty_like(Y), np.empty_like(Y)
-        # A panel has at least as many items as patterns, or the partial Gram matrices would outgrow the factors.
-        self.item_panels = cut(n, c * rank, max(PANEL, c * rank**2))
-        self.partial_grams = np.empty((len(self.item_panels), c, rank, rank), dtype=np.float32)
-        self.row_panels = [
-            (a, slice(block.start + part.start, block.start + part.stop))
-            for a, block in enumerate(blocks)
-            for part in cut(block.stop - block.start, rank, max(PANEL, rank**2))
-        ]
-        self._class_of_panel = np.array([a for a, _ in self.row_panels])
-        self._row_grams = np.empty((len(self.row_panels), rank, rank), dtype=np.float32)
-        self._row_sums = np.empty((len(self.row_panels), rank), dtype=np.float32)
-        for k, (_, rows) in enumerate(self.row_panels):
-            self.look_at_rows(k, Y[rows])
-
-    def look_at_rows(self, k: int, usage: Floats) -> None:
-        """Note Gram matrix and sums of the usage in panel ``k``."""
-        np.matmul(usage.T, usage, out=self._row_grams[k])
-        np.matmul(np.ones(len(usage), dtype=np.float32), usage, out=self._row_sums[k])
-
-    def usage_grams(self) -> tuple[Floats, NDArray[np.float64]]:
-        """Return ``Y_a^T Y_a`` for every class, and the sums of Y."""
-        grams = [self._row_grams[self._class_of_panel == a].sum(axis=0) for a in range(len(self.points))]
-        return np.stack(grams), self._row_sums.sum(axis=0, dtype=np.float64)
