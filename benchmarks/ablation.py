@@ -77,7 +77,7 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "no polish": _changed((Refinement, "polish", lambda self, force=False: None)),
     "no merge": _changed((Refinement, "merge", lambda self: False)),
     "no split": _changed((Refinement, "split", lambda self: False), (Refinement, "unglue", lambda self: None)),
-    "no seeds": _changed((algorithms, "SEEDINGS", 0)),
+    "no seeds": _changed((algorithms, "SEEDS", ())),
     "no gate": _changed((Refinement, "gate", lambda self: False)),
 }
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 START_FACTOR, START_MORE = 1.5, 4
 # The penalty grows over the first iterations; few more are needed, as the refinement does the rest.
 RAMP, ITERATIONS = 60, 80
-# Rows, and items, to look for further patterns from, and how often.
-SEEDS, SEEDINGS = 400, 3
+# Rows, and items, to look for further patterns from, time after time; more where the first look found some.
+SEEDS = (400, 1000, 1000)
 # Rounds of moves on the binary model; one or two are the rule.
 MOST_ROUNDS = 5
 
@@ -133,8 +133,8 @@ def saltmine(task: Task, settings: Settings, rng: np.random.Generator) -> Soluti
     refinement.gate()
     _improve(refinement, settings)
     limit = None if settings.max_rank is None else 2 * settings.max_rank
-    for _ in range(SEEDINGS):
-        if not refinement.reseed(SEEDS, rng, task.team, limit):
+    for most in SEEDS:
+        if not refinement.reseed(most, rng, task.team, limit):
             break
         _improve(refinement, settings)
     if settings.max_rank is not None:
