@@ -26,7 +26,7 @@ from saltmine import CSalt
 from saltmine.binary.bits import BitMatrix
 from saltmine.binary.model import BinaryModel
 from saltmine.binary.refinement import Refinement
-from saltmine.binary.rounding import round_factors
+from saltmine.binary.rounding import threshold
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
 from saltmine.relaxed.accelerated import AcceleratedDescent
 from saltmine.relaxed.objective import Factors
@@ -49,8 +49,8 @@ def _unweighted(class_sizes: Any) -> Any:
     return 1.0 - np.eye(len(class_sizes))
 
 
-def _round_by_length(factors: Factors, bits: BitMatrix) -> BinaryModel:
-    return round_factors(factors.X, factors.V, factors.Y, bits)[0]
+def _round_at_half(factors: Factors, bits: BitMatrix) -> BinaryModel:
+    return threshold(factors.X, factors.V, factors.Y, bits.blocks, 0.5, 0.5)
 
 
 def _changed(*changes: tuple[Any, str, Any]) -> Callable[[], Any]:
@@ -72,9 +72,9 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "no growing penalty": _changed((algorithms, "RAMP", 1)),
     "no inertia": _changed((accelerated, "MOST_INERTIA", 0.0)),
     "one step per class (spectral norm)": _changed((AcceleratedDescent, "_steps", _spectral_steps)),
-    "rounding by f over all thresholds": _changed((algorithms, "_round", _round_by_length)),
+    "rounding at one half": _changed((algorithms, "_round", _round_at_half)),
     "unweighted cross term": _changed((refinement, "cross_weights", _unweighted)),
-    "no polish": _changed((Refinement, "polish", lambda self, force=False: None)),
+    "no polish": _changed((Refinement, "polish", lambda self, trim=False: None)),
     "no merge": _changed((Refinement, "merge", lambda self: False)),
     "no split": _changed((Refinement, "split", lambda self: False), (Refinement, "unglue", lambda self: None)),
     "no seeds": _changed((algorithms, "SEEDS", ())),

@@ -82,7 +82,7 @@ def fit_from_truth(planted: Planted) -> Any:
     data = LabelledMatrix.from_rows(planted.X, planted.y, len(planted.alterations), keep_absent=True)
     truth = BinaryModel(planted.components.T, planted.alterations.transpose(0, 2, 1), planted.usage[data.order])
     refinement = Refinement(BitMatrix(data.matrix, data.blocks), truth)
-    refinement.polish(force=True)
+    refinement.polish(trim=True)
     refinement.gate()
     refinement.polish()
     refinement.settle()

@@ -76,7 +76,7 @@ def assert_consistent(refinement, matrix):
 def test_moves_lower_the_length_and_keep_the_books(sizes):
     bits, model, matrix = random_case(1, sizes, n=40, rank=9, density=0.3)
     refinement = Refinement(bits, model)
-    refinement.polish(force=True)
+    refinement.polish(trim=True)
     rng = np.random.default_rng(0)
     with ThreadTeam(1) as team:
         for move in (refinement.merge, refinement.split, refinement.polish, lambda: refinement.reseed(50, rng, team)):
@@ -93,7 +93,7 @@ def test_moves_lower_the_length_and_keep_the_books(sizes):
 def test_a_move_that_does_not_help_leaves_no_trace():
     bits, truth = planted_case(noise=0.05)
     refinement = Refinement(bits, truth)
-    refinement.polish(force=True)
+    refinement.polish(trim=True)
     before, length = [part.copy() for part in refinement.state], refinement.length
     on = refinement.patterns()
     rows = [refinement.state.usage[s].copy() for s in on]
@@ -196,7 +196,7 @@ def test_patterns_of_two_classes_in_one_are_split_or_unglued():
 def test_a_lost_pattern_comes_back_from_seeds():
     bits, truth = planted_case(noise=0.05)
     refinement = Refinement(bits, truth.keep(np.arange(1, truth.rank)))
-    refinement.polish(force=True)
+    refinement.polish(trim=True)
     with ThreadTeam(2) as team:
         assert refinement.reseed(200, np.random.default_rng(0), team)
     found = refinement.model()

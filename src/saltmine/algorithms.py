@@ -12,7 +12,7 @@ import numpy as np
 from saltmine.binary.bits import BitMatrix
 from saltmine.binary.description import description_length, null_length
 from saltmine.binary.model import BinaryModel
-from saltmine.binary.rounding import round_factors, threshold
+from saltmine.binary.rounding import round_factors
 from saltmine.matrix.operator import Operator
 from saltmine.matrix.threads import ThreadTeam
 from saltmine.relaxed.objective import Factors, RelaxedObjective
@@ -129,8 +129,7 @@ def saltmine(task: Task, settings: Settings, rng: np.random.Generator) -> Soluti
 
     model, n_iter, history = _relaxed_start(task, settings, rng)
     refinement = Refinement(task.bits, model, alterations=settings.alterations, alpha=settings.alpha)
-    refinement.polish(force=True)
-    refinement.gate()
+    refinement.polish(trim=True)
     _improve(refinement, settings)
     limit = None if settings.max_rank is None else 2 * settings.max_rank
     for most in SEEDS:
@@ -177,8 +176,8 @@ def _relaxed_start(task: Task, settings: Settings, rng: np.random.Generator) -> 
 
 
 def _round(factors: Factors, bits: BitMatrix) -> BinaryModel:
-    """Round at one half; a search over thresholds by f ends in the same models (benchmarks/ablation.py)."""
-    return threshold(factors.X, factors.V, factors.Y, bits.blocks, 0.5, 0.5)
+    """Round by f over both thresholds; the refinement does not need them to the last digit."""
+    return round_factors(factors.X, factors.V, factors.Y, bits, thresholds=np.array([0.1, 0.3, 0.5, 0.7, 0.9]))[0]
 
 
 def _improve(refinement: Refinement, settings: Settings) -> None:

@@ -257,7 +257,7 @@ def choose_items(
             continue
         best = errors_length(data, i, opened.noise[i], log_total)
         length = errors_length(data, i, opened.noise[i] - saved, log_total) + data.codes[i]
-        if length < best and shown >= needed[0]:
+        if length < best and (shown >= needed[0] or opened.background[i] >= 0.5):
             best = length
             new.carry[:, i] = True
             new.noise[i] = opened.noise[i] - saved

@@ -36,6 +36,8 @@ OWN = 0.2
 # Classes that share less than this of their items have patterns of their own: an alteration larger than what it alters
 # belongs to one class (the paper counts so in its Table 1).
 SHARED = 0.5
+# Share of what a pattern saves that may go when a rounded model is trimmed.
+TRIMMED = 0.25
 # Turns of rows and items in one fit of a pattern, and in the screening of a seed.
 ROUNDS, SCREENING_ROUNDS = 6, 4
 # Sweeps of the polish over patterns that still change.
@@ -197,11 +199,13 @@ class Refinement:
         self._put_opened(s, opened, self._best.rows, self._best.carry)
         return True
 
-    def _replace(self, old: Sequence[int], starts: Sequence[Words], force: bool = False, gate: bool = False) -> bool:
+    def _replace(
+        self, old: Sequence[int], starts: Sequence[Words], force: bool = False, gate: bool = False, slack: float = 0.0
+    ) -> bool:
         """Fit patterns from these starts in place of the old ones; undo it unless f falls.
 
-        ``force`` accepts any f, and an old pattern without a successor is then just gone. ``gate`` asks every new
-        pattern for evidence.
+        ``slack`` is by how much f may rise. ``force`` accepts any f, and an old pattern without a successor is then
+        just gone. ``gate`` asks every new pattern for evidence.
         """
         self._make_room(len(starts))
         before, noise = self.length, self.state.noise.copy()
@@ -221,7 +225,7 @@ class Refinement:
         if old and not new:
             self.state.noise[:] = self._open(old[0]).noise
         self.length = self._total()
-        if force or (fitted and self.length < before - LEAST):
+        if force or (fitted and self.length < before + slack - LEAST):
             return True
         for s in new:
             kernels.take_out(self.data, self.state, s)
@@ -246,20 +250,26 @@ class Refinement:
 
     # ------------------------------------------------------------ moves
 
-    def polish(self, force: bool = False) -> None:
-        """Fit every pattern anew, given the others, or drop it, until none changes."""
+    def polish(self, trim: bool = False) -> None:
+        """Fit every pattern anew, given the others, or drop it, until none changes.
+
+        ``trim`` takes, the first time, also patterns that lose up to a quarter of what they save: a rounded model has
+        rows and items that pay in f and show nothing.
+        """
         waiting = self.patterns()
         for _ in range(SWEEPS):
-            changed = [s for s in waiting if self._polish_one(s, force)]
+            changed = [s for s in waiting if self._polish_one(s, trim)]
             if not changed:
                 return
             # Whoever shares cells with a pattern that changed may change as well.
-            waiting, force = self._touched(changed), False
+            waiting, trim = self._touched(changed), False
 
-    def _polish_one(self, s: int, force: bool) -> bool:
-        if self._replace([s], [self.state.usage[s].copy()], force):
+    def _polish_one(self, s: int, trim: bool = False) -> bool:
+        without = self._length_without(s)
+        slack = TRIMMED * max(without - self.length, 0.0) if trim else 0.0
+        if self._replace([s], [self.state.usage[s].copy()], slack=slack):
             return True
-        if self._length_without(s) >= self.length - LEAST:
+        if without >= self.length - LEAST:
             return False
         self._take_away(s)
         self.length = self._total()
@@ -318,7 +328,7 @@ class Refinement:
         self._take_away(s)
         self.length = self._total()
         for t in nearby:
-            self._polish_one(t, force=False)
+            self._polish_one(t)
         if self.length < before - LEAST:
             return True
         self.state, self._version, self.length = saved, version, before

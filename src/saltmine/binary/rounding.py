@@ -15,22 +15,29 @@ from saltmine.matrix.operator import Floats
 THRESHOLDS = np.arange(21) / 20
 
 
-def round_factors(X: Floats, V: Floats, Y: Floats, bits: BitMatrix) -> tuple[BinaryModel, float]:
+def round_factors(
+    X: Floats, V: Floats, Y: Floats, bits: BitMatrix, thresholds: NDArray[np.float64] = THRESHOLDS
+) -> tuple[BinaryModel, float]:
     """Return the best binary model over both thresholds, and its f.
 
     Every candidate is first made to satisfy the definition of alterations and loses its trivial patterns, so f is
     that of the model one would get.
     """
-    return best_thresholds(X, V, Y, bits.blocks, lambda model: description_length(bits, model))
+    return best_thresholds(X, V, Y, bits.blocks, lambda model: description_length(bits, model), thresholds)
 
 
 def best_thresholds(
-    X: Floats, V: Floats, Y: Floats, blocks: list[slice], loss: Callable[[BinaryModel], float]
+    X: Floats,
+    V: Floats,
+    Y: Floats,
+    blocks: list[slice],
+    loss: Callable[[BinaryModel], float],
+    thresholds: NDArray[np.float64] = THRESHOLDS,
 ) -> tuple[BinaryModel, float]:
     """Return the thresholded model with the lowest loss; equal models are judged once."""
     best: tuple[BinaryModel, float] | None = None
-    for t2 in _distinct(THRESHOLDS, Y):
-        for t1 in _distinct(THRESHOLDS, X, V):
+    for t2 in _distinct(thresholds, Y):
+        for t1 in _distinct(thresholds, X, V):
             model = threshold(X, V, Y, blocks, t1, t2)
             value = loss(model)
             if best is None or value < best[1]:
