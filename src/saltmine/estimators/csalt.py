@@ -39,13 +39,13 @@ class CSalt(ClassifierMixin, PatternModel):
         Patterns added at a time while the rank is exhausted. Of "paper" only: "saltmine" sees from the spectrum of the
         data how many to start from.
     max_iter : int
-        Most iterations at one rank; "saltmine" takes 80 at most.
+        Most iterations at one rank of "paper"; "saltmine" stops at 80 anyway.
     tol : float
         "saltmine": stop when the relaxed objective falls by less than this share over ten iterations. "paper": stop
         when its mean decrease over 500 iterations is below.
     n_restarts : int
-        Independent random starts; the model with the lowest description length is kept. One is enough as a rule: the
-        starts of "saltmine" nearly always end in the same model.
+        Independent random starts; the model with the shortest description is kept. On clear data all starts of
+        "saltmine" end in the same model; with much noise or small classes a few more pay.
     n_jobs : int or None
         Restarts run at the same time.
     random_state : int, RandomState or None
