@@ -70,7 +70,9 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "unweighted cross term": _changed((refinement, "cross_weights", _unweighted)),
     "no polish": _changed((Refinement, "polish", lambda self, trim=False: None)),
     "no merge": _changed((Refinement, "merge", lambda self: False)),
-    "no split": _changed((Refinement, "split", lambda self: False), (Refinement, "unglue", lambda self: None)),
+    "no split": _changed(
+        (Refinement, "split", lambda self: False), (Refinement, "unglue", lambda self, most=None: None)
+    ),
     "no seeds": _changed((algorithms, "SEEDS", ())),
     "no gate": _changed((Refinement, "gate", lambda self: False)),
 }
