@@ -67,7 +67,9 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "no inertia": _changed((accelerated, "MOST_INERTIA", 0.0)),
     "one step per class (spectral norm)": _changed((AcceleratedDescent, "_steps", _spectral_steps)),
     "rounding at one half": _changed((algorithms, "_round", _round_at_half)),
-    "unweighted cross term": _changed((refinement, "cross_weights", _unweighted)),
+    "unweighted cross term": _changed(
+        (refinement, "cross_weights", _unweighted), (algorithms, "cross_weights", _unweighted)
+    ),
     "no polish": _changed((Refinement, "polish", lambda self, trim=False: None)),
     "no merge": _changed((Refinement, "merge", lambda self: False)),
     "no split": _changed(

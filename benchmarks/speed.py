@@ -14,6 +14,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from sklearn.decomposition import NMF
@@ -21,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from plain import Floats, Many, iterate, objective
 from saltmine import CSalt
-from saltmine.binary.refinement import cross_weights
+from saltmine.binary.description import cross_weights
 from saltmine.datasets import Planted, make_planted
 from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.matrix.operator import make_operator
@@ -46,10 +47,10 @@ def fits(matrices: list[Planted]) -> tuple[float, float]:
     for planted in matrices:
         for seed in range(2):
             model = CSalt(random_state=seed)
-            ours.append(seconds(lambda model=model, planted=planted: model.fit(planted.X, planted.y)))  # type: ignore[misc]
+            ours.append(seconds(partial(model.fit, planted.X, planted.y)))
             rival = NMF(RANK, solver="cd", init="nndsvd", random_state=seed)
             dense = planted.X.astype(np.float64)
-            nmf.append(seconds(lambda rival=rival, dense=dense: rival.fit_transform(dense)))  # type: ignore[misc]
+            nmf.append(seconds(partial(rival.fit_transform, dense)))
     return statistics.median(ours), statistics.median(nmf)
 
 

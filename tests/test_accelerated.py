@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import saltmine.relaxed.accelerated
-from saltmine.binary.refinement import cross_weights
+from saltmine.binary.description import cross_weights
 from saltmine.datasets import make_planted
 from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.matrix.operator import DenseOperator, SparseOperator

@@ -7,9 +7,9 @@ import pytest
 
 from saltmine.binary import kernels
 from saltmine.binary.bits import BitMatrix
-from saltmine.binary.description import description_length, specificity
+from saltmine.binary.description import cross_weights, description_length, specificity
 from saltmine.binary.model import BinaryModel, drop_idle_parts, repair_alterations
-from saltmine.binary.refinement import Refinement, cross_weights
+from saltmine.binary.refinement import Refinement
 from saltmine.datasets import make_planted
 from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.matrix.threads import ThreadTeam

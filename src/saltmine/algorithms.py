@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from saltmine.binary.bits import BitMatrix
-from saltmine.binary.description import description_length, null_length
+from saltmine.binary.description import cross_weights, description_length, null_length
 from saltmine.binary.model import BinaryModel
 from saltmine.binary.rounding import round_factors
 from saltmine.matrix.operator import Operator
@@ -152,7 +152,6 @@ def saltmine(task: Task, settings: Settings, rng: np.random.Generator) -> Soluti
 
 def _relaxed_start(task: Task, settings: Settings, rng: np.random.Generator) -> tuple[BinaryModel, int, list[float]]:
     """Solve the relaxed problem at a rank that the spectrum of the data suggests, and round it."""
-    from saltmine.binary.refinement import cross_weights
     from saltmine.relaxed.accelerated import AcceleratedDescent
     from saltmine.relaxed.spectrum import count_signals
 

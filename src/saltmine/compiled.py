@@ -18,6 +18,7 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
     """
 
     def decorate(function: Function) -> Function:
+        # What numba returns is Any to a type checker; it is called as the function was.
         try:
             return njit(cache=True, nogil=True, **options)(function)  # type: ignore[no-any-return]
         except RuntimeError:

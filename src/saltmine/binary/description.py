@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,6 +54,22 @@ def specificity(bits: BitMatrix, model: BinaryModel) -> float:
         for a, altered in enumerate(model.V[:, items, s]):
             term += int(used[a, s] * altered.sum() + (elsewhere - 2 * hits[a])[altered].sum())
     return float(term)
+
+
+def cross_weights(class_sizes: Sequence[int]) -> NDArray[np.float64]:
+    """Weight of ones that an alteration of class a meets in class b: ``min(1, m_a / m_b) / (c - 1)``.
+
+    However many other classes there are and however large they are, together they weigh no more than the class itself.
+
+    Examples
+    --------
+    >>> cross_weights([100, 900]).round(2).tolist()
+    [[0.0, 0.11], [1.0, 0.0]]
+    """
+    sizes = np.maximum(np.asarray(class_sizes, dtype=np.float64), 1)
+    weights: NDArray[np.float64] = np.minimum(1, sizes[:, None] / sizes) / max(len(sizes) - 1, 1)
+    np.fill_diagonal(weights, 0)
+    return weights
 
 
 def _code(counts: NDArray[np.int64], total: int) -> float:

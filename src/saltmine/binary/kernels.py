@@ -73,6 +73,7 @@ class Pattern(NamedTuple):
     noise: Ints  # (n,)
 
 
+# Some versions of numba have types for this decorator, some have none.
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
 def popcount(typing: Any, word: Any) -> Any:
     """Count the ones of a word."""

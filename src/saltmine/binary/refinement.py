@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from saltmine.binary import kernels
 from saltmine.binary.bits import BitMatrix, count_bits, pack_rows
-from saltmine.binary.description import item_codes
+from saltmine.binary.description import cross_weights, item_codes
 from saltmine.binary.kernels import Data, Opened, Pattern, State, Words
 from saltmine.binary.model import BinaryModel, Bools, drop_idle_parts
 from saltmine.binary.seeds import seed_rows
@@ -46,22 +46,6 @@ SWEEPS = 10
 BATCH = 32
 # f must fall by more than rounding errors.
 LEAST = 1e-6
-
-
-def cross_weights(class_sizes: Sequence[int]) -> NDArray[np.float64]:
-    """Weight of ones that an alteration of class a meets in class b: ``min(1, m_a / m_b) / (c - 1)``.
-
-    However many other classes there are and however large they are, together they weigh no more than the class itself.
-
-    Examples
-    --------
-    >>> cross_weights([100, 900]).round(2).tolist()
-    [[0.0, 0.11], [1.0, 0.0]]
-    """
-    sizes = np.maximum(np.asarray(class_sizes, dtype=np.float64), 1)
-    weights: NDArray[np.float64] = np.minimum(1, sizes[:, None] / sizes) / max(len(sizes) - 1, 1)
-    np.fill_diagonal(weights, 0)
-    return weights
 
 
 class Refinement:
