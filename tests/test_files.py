@@ -161,7 +161,7 @@ def test_nothing_in_a_file_is_executed(path, tmp_path, monkeypatch):
         ({"header": None}, "is not a saltmine model; load takes"),
         ({"header": np.zeros(3, np.uint8)}, "is not a saltmine model"),
         ({"header": {"format": "something else"}}, "is not a saltmine model"),
-        ({"header": {"version": 99}}, "format version 99, and this saltmine reads up to 2; install a newer"),
+        ({"header": {"version": 99}}, "format version 99, and this saltmine reads up to 3; install a newer"),
         ({"header": {"estimator": "Forest"}}, "parts do not fit together"),
         ({"header": {"parameters": {"depth": 3}}}, "parts do not fit together"),
         ({"header": {"n_components_": 77}}, "rank or number of columns differ"),

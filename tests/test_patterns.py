@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,15 +41,30 @@ def test_support_is_the_share_of_using_rows_that_have_the_item(named):
                 assert np.isnan(row[f"support_{label}"])
 
 
-def fitted_by_hand(components, alterations, usage, labels):
+def fitted_by_hand(components, alterations, usage, labels, hits=None, carriers=None):
     """Return the table of a model given by its factors."""
-    classes = np.unique(labels)
+    classes, sizes = np.unique(labels, return_counts=True)
     counts = np.stack([usage[labels == label].sum(axis=0) for label in classes])
     n_entries = int(components.sum() + alterations.sum())
-    hits = np.ones((len(classes), n_entries), int)
-    evidence = np.arange(10.0, 10 + len(components)), np.full((len(classes), len(components)), np.nan)
-    evidence[1][0, 0] = 5.0
-    return pattern_table(components, alterations, counts, hits, *evidence, classes, None)
+    unknown = np.full((len(classes), len(components)), np.nan)
+    model = SimpleNamespace(
+        components_=components,
+        alterations_=alterations,
+        classes_=classes,
+        class_counts_=sizes,
+        usage_counts_=counts,
+        item_counts_=np.tile(sizes[:, None], components.shape[1]),
+        carrier_counts_=counts if carriers is None else carriers,
+        pattern_evidence_=np.arange(10.0, 10 + len(components)),
+        alteration_evidence_=unknown.copy(),
+        pattern_gain_=np.zeros(len(components)),
+        alteration_gain_=unknown.copy(),
+        stability_=None,
+        _hits=np.ones((len(classes), n_entries), int) if hits is None else hits,
+        _item_names=None,
+    )
+    model.alteration_evidence_[0, 0] = 5.0
+    return pattern_table(model)
 
 
 def test_kinds_tell_shared_added_and_own_items_apart():

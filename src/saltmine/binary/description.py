@@ -29,12 +29,23 @@ def description_length(bits: BitMatrix, model: BinaryModel) -> float:
     u = item_codes(bits.item_counts)
     used = model.Y.sum(axis=0)
     noise = bits.noise_counts(model).sum(axis=0)
-    total = used.sum() + noise.sum()
-    patterns = np.flatnonzero(used)
-    table = sum(u[model.X[:, s]].sum() + sum(u[V[:, s]].sum() for V in model.V) for s in patterns)
+    table = table_costs(u, model)[:, used > 0].sum()
+    return code_length(used, noise, u) + float(table + specificity_terms(bits, model).sum())
+
+
+def code_length(used: NDArray[np.int64], noise: NDArray[np.int64], u: NDArray[np.float64]) -> float:
+    """Return the length of all codes, and of the code table's entries for single items.
+
+    ``used`` and ``noise`` count how often each pattern and each single item is needed.
+    """
+    total = int(used.sum() + noise.sum())
     noisy = noise > 0
-    length = _code(used[patterns], total) + _code(noise[noisy], total) + table + u[noisy].sum()
-    return float(length) + specificity(bits, model)
+    return _code(used[used > 0], total) + _code(noise[noisy], total) + float(u[noisy].sum())
+
+
+def table_costs(u: NDArray[np.float64], model: BinaryModel) -> NDArray[np.float64]:
+    """Return what the code table takes for the shared part of every pattern and for each class's part, (1 + c, r)."""
+    return np.stack([[float(u[part[:, s]].sum()) for s in range(model.rank)] for part in (model.X, *model.V)])
 
 
 def null_length(bits: BitMatrix) -> float:
@@ -44,16 +55,21 @@ def null_length(bits: BitMatrix) -> float:
 
 def specificity(bits: BitMatrix, model: BinaryModel) -> float:
     """Return S: zeros that alterations cover in their own class plus ones that they meet in the others."""
+    return float(specificity_terms(bits, model).sum())
+
+
+def specificity_terms(bits: BitMatrix, model: BinaryModel) -> NDArray[np.float64]:
+    """Return the share of every class and pattern in S, (c, r)."""
     usage = bits.pack_usage(model.Y)
     used = np.stack([model.Y[rows].sum(axis=0) for rows in bits.blocks])
-    term = 0
+    terms = np.zeros(used.shape)
     for s in np.flatnonzero(model.V.any(axis=(0, 1))):
         items = np.flatnonzero(model.V[:, :, s].any(axis=0))
         hits = bits.hits(usage, items, int(s))
         elsewhere = hits.sum(axis=0)
         for a, altered in enumerate(model.V[:, items, s]):
-            term += int(used[a, s] * altered.sum() + (elsewhere - 2 * hits[a])[altered].sum())
-    return float(term)
+            terms[a, s] = used[a, s] * altered.sum() + (elsewhere - 2 * hits[a])[altered].sum()
+    return terms
 
 
 def cross_weights(class_sizes: Sequence[int]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from numbers import Integral, Real
 from os import PathLike
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -24,10 +24,21 @@ from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.matrix.labels import class_numbers
 from saltmine.matrix.operator import make_operator
 from saltmine.matrix.threads import ThreadTeam
-from saltmine.matrix.validation import BinaryMatrix, TableNames, as_binary, reject_unreadable
+from saltmine.matrix.validation import (
+    BinaryMatrix,
+    TableNames,
+    as_binary,
+    as_text,
+    demand_distinct,
+    given_names,
+    reject_unreadable,
+)
+from saltmine.model.association import count_carriers
 from saltmine.model.evidence import evidence_of
 from saltmine.model.files import save_model
+from saltmine.model.gains import gains_of
 from saltmine.model.patterns import count_hits, pattern_table
+from saltmine.model.stability import Stability, bootstrap_rows, carried, compare
 from saltmine.progress import Listener, Progress, ProgressBar
 from saltmine.restarts import Restarts
 
@@ -42,6 +53,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     _alterations: ClassVar[bool]
     # The name of the estimator in model files.
     _kind: ClassVar[str]
+
+    stability_: Stability | None
 
     def __init__(
         self,
@@ -95,20 +108,20 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             - ``evidence``: minus the logarithm (nats) of a bound on the probability that chance shows as much: for the
               whole pattern, and for added items for all that the class adds to it; a fit with ``algorithm="saltmine"``
               keeps nothing below ``-log(alpha)``;
+            - ``gain``: nats by which the description would be longer without the pattern, and for added items without
+              all that the class adds to it;
+            - ``p_value``, ``q_value``: Fisher's exact test of what belongs to one class, one-sided, and its correction
+              by Benjamini and Hochberg; NaN for shared items. Added items: among the rows that use the pattern, does
+              this class have the item more often than the classes that do not add it? Patterns of one class: do
+              more of its rows have more than half of the items? On the rows of the fit, so on the optimistic side;
+            - ``stability``: share of refits in which the item came back in this role (after `assess_stability`);
             - ``usage_<class>``: rows of the class that use the pattern;
-            - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern).
+            - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern);
+            - ``share_<class>``: share of all rows of the class that have the item;
+            - ``lift_<class>``: support divided by share: how many times more frequent the item is with the pattern.
         """
         check_is_fitted(self)
-        return pattern_table(
-            self.components_,
-            self.alterations_,
-            self.usage_counts_,
-            self._hits,
-            self.pattern_evidence_,
-            self.alteration_evidence_,
-            self.classes_,
-            self._item_names,
-        )
+        return pattern_table(self)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file that `saltmine.load` reads; an existing file is replaced as a whole."""
@@ -117,12 +130,70 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             raise TypeError(f"{type(self).__name__} cannot be saved: load would not know it, only {self._kind} itself.")
         save_model(self, self._kind, path)
 
+    def assess_stability(
+        self,
+        X: Any,
+        y: Any = None,
+        refits: int = 20,
+        random_state: Any = None,
+        on_refit: Callable[[int], object] | None = None,
+    ) -> Stability:
+        """Fit again on rows drawn with replacement and say how often each pattern and alteration comes back.
+
+        The result is kept as `stability_`; `patterns` then has a column of it.
+
+        Parameters
+        ----------
+        X, y : the data of the fit
+        refits : int
+            How many times to draw and fit; as many rows are drawn of every class as it has.
+        random_state : int, RandomState or None
+        on_refit : callable, optional
+            Called with the number of refits that are done, after each.
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [80, 80], rank=2, noise=0.01, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> model.assess_stability(p.X, p.y, refits=2, random_state=0).patterns.shape == (model.n_components_,)
+        True
+        """
+        check_is_fitted(self)
+        if not isinstance(refits, Integral) or isinstance(refits, bool) or refits < 1:
+            raise ValueError(f"refits must be a whole number of at least 1, not {refits!r}.")
+        rows = self._binary_rows(X, reset=False)
+        if rows.shape[0] != len(self.row_labels_):
+            raise ValueError(
+                f"The model was fitted on {len(self.row_labels_)} rows, not {rows.shape[0]}; pass the same data."
+            )
+        labels = self.row_labels_ if y is None else np.asarray(y)
+        if not np.array_equal(labels, self.row_labels_):
+            raise ValueError("y differs from the labels of the fit; pass the same data in the same order.")
+        numbers = np.searchsorted(self.classes_, self.row_labels_)
+        rng = np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        carried_again = []
+        for done in range(1, refits + 1):
+            drawn = bootstrap_rows(numbers, rng)
+            again = clone(self).set_params(
+                binarize=None, verbose=0, callback=None, random_state=int(rng.integers(np.iinfo(np.int32).max))
+            )
+            again.fit(rows[drawn], self.row_labels_[drawn])
+            carried_again.append(carried(again.components_, again.alterations_, again.usage_counts_))
+            if on_refit is not None:
+                on_refit(done)
+        stability = compare(self.components_, self.alterations_, self.usage_counts_, carried_again)
+        self.stability_ = stability
+        return stability
+
     # ------------------------------------------------------------------ fitting
 
-    def _fit(self, X: Any, y: Any) -> Self:
+    def _fit(self, X: Any, y: Any, item_names: Any = None, row_names: Any = None) -> Self:
         with _all_or_nothing(self):
             self._check_parameters()
             rows = self._binary_rows(X, reset=True)
+            self._take_names(item_names, row_names, rows.shape[0])
             if y is None:
                 classes, numbers = np.array([0]), np.zeros(rows.shape[0], dtype=np.intp)
             else:
@@ -198,9 +269,10 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ) -> None:
         """Keep the model in the order of the input, largest pattern first, with the counts that encoding needs."""
         model = model.keep(_by_area(model, data.blocks))
-        self.pattern_evidence_, alterations = evidence_of(bits, model)
-        self.alteration_evidence_ = np.full((len(classes), model.rank), np.nan)
-        self.alteration_evidence_[: len(alterations)] = alterations
+        self.pattern_evidence_, altered_evidence = evidence_of(bits, model)
+        self.pattern_gain_, altered_gain = gains_of(bits, model)
+        self.alteration_evidence_ = _for_classes(altered_evidence, len(classes))
+        self.alteration_gain_ = _for_classes(altered_gain, len(classes))
         if len(classes) > len(data.blocks):
             # The search knew one class; the reporting is split by the labels.
             data, model = _split(data, model, classes, numbers)
@@ -220,7 +292,12 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.noise_counts_[:, data.items] = bits.noise_counts(model)
         self.item_counts_ = np.zeros((len(classes), data.n_features), dtype=np.int64)
         self.item_counts_[:, data.items] = bits.class_counts
+        self.class_counts_ = np.array([rows.stop - rows.start for rows in data.blocks])
+        self.carrier_counts_ = count_carriers(data.matrix, data.blocks, model)
         self._hits = count_hits(bits, model)
+        self.stability_ = None
+        self.about_: dict[str, Any] = {}
+        self.preparation_ = None
 
     # ------------------------------------------------------------------ input
 
@@ -230,7 +307,16 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
         if reset:
             self._item_names = getattr(self, "feature_names_in_", names.columns)
+            self.row_names_ = None if names.rows is None else as_text(names.rows)
         return as_binary(X, self.binarize, names)
+
+    def _take_names(self, item_names: Any, row_names: Any, n_rows: int) -> None:
+        """Keep the names that come beside the data, as sparse matrices have none of their own."""
+        if item_names is not None:
+            self._item_names = given_names(item_names, self.n_features_in_, "item_names", "columns")
+            demand_distinct(self._item_names)
+        if row_names is not None:
+            self.row_names_ = given_names(row_names, n_rows, "row_names", "rows")
 
     def _check_parameters(self) -> None:
         if not isinstance(self.algorithm, str) or self.algorithm not in ALGORITHMS:
@@ -281,6 +367,13 @@ def _all_or_nothing(estimator: Any) -> Iterator[None]:
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
+
+
+def _for_classes(figures: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+    """Fill up figures of a search that knew one class: the other classes of the reporting alter nothing."""
+    whole = np.full((n_classes, figures.shape[1]), np.nan)
+    whole[: len(figures)] = figures
+    return whole
 
 
 def _by_area(model: BinaryModel, blocks: list[slice]) -> NDArray[np.intp]:

@@ -82,6 +82,23 @@ class CSalt(ClassifierMixin, PatternModel):
     description_length_, null_description_length_ : float
         Description length of the model and of the model without patterns, in nats, with the specificity term as the
         paper prints it. "saltmine" minimises it with a fairer term (docs/solver.md), which matters with many classes.
+    class_counts_ : (c,) int
+        Rows of every class.
+    carrier_counts_ : (c, r) int
+        Rows of every class that have more than half of a pattern's items, whether or not they use it in the model.
+    pattern_gain_ : (r,) float
+        Nats by which the description would be longer without the pattern.
+    alteration_gain_ : (c, r) float
+        The same for what a class adds to a pattern; NaN where it adds nothing.
+    stability_ : Stability or None
+        How often everything came back, after `assess_stability`.
+    row_names_ : (m,) text or None
+        Names of the rows, where the data had any.
+    about_ : dict
+        What else is known of the data: "source", "kind" of the items, size of an "image".
+        Kept in files, shown in reports.
+    preparation_ : Prepare or None
+        How the columns became items, where the command line did it; kept in files and applied to new data.
     n_iter_ : int
         Iterations in all.
     history_ : (checks,) float
@@ -104,7 +121,7 @@ class CSalt(ClassifierMixin, PatternModel):
     _alterations: ClassVar[bool] = True
     _kind: ClassVar[str] = "CSalt"
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, item_names: Any = None, row_names: Any = None) -> Self:
         """Find patterns, usage and alterations.
 
         Parameters
@@ -112,13 +129,15 @@ class CSalt(ClassifierMixin, PatternModel):
         X : (m, n) array-like, DataFrame or sparse, 0/1
         y : (m,) labels
             Needed; without labels, use `Primp`.
+        item_names, row_names : lists of text, optional
+            What tables and reports call columns and rows; for data that has no names of its own, as sparse matrices.
         """
         if y is None:
             raise ValueError(
                 "CSalt requires y to be passed, but the target y is None: it compares classes; use Primp for data "
                 "without labels."
             )
-        return self._fit(X, y)
+        return self._fit(X, y, item_names, row_names)
 
     def transform(self, X: Any, y: Any = None) -> NDArray[np.bool_]:
         """Return the patterns that every row uses, (m, r).

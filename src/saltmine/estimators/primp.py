@@ -33,7 +33,7 @@ class Primp(PatternModel):
     _alterations: ClassVar[bool] = False
     _kind: ClassVar[str] = "Primp"
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, item_names: Any = None, row_names: Any = None) -> Self:
         """Find patterns and usage.
 
         Parameters
@@ -41,8 +41,10 @@ class Primp(PatternModel):
         X : (m, n) array-like, DataFrame or sparse, 0/1
         y : (m,) labels, optional
             They split the reporting and nothing else.
+        item_names, row_names : lists of text, optional
+            What tables and reports call columns and rows; for data that has no names of its own, as sparse matrices.
         """
-        return self._fit(X, y)
+        return self._fit(X, y, item_names, row_names)
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
         """Return the patterns that every row uses, (m, r)."""

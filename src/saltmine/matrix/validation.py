@@ -39,11 +39,7 @@ class TableNames:
             return cls()
         columns = np.empty(len(X.columns), dtype=object)
         columns[:] = [name if isinstance(name, (str, int)) else str(name) for name in X.columns]
-        seen = set()
-        for name in columns:
-            if name in seen:
-                raise ValueError(f"Two columns are called {name!r}; rename one of them.")
-            seen.add(name)
+        demand_distinct(columns)
         rows = getattr(X, "index", None)
         # Rows that are simply counted need no second name.
         named = rows is not None and not np.array_equal(np.asarray(rows), np.arange(len(rows)))
@@ -54,6 +50,37 @@ class TableNames:
         name = repr(self.columns[column]) if self.columns is not None else str(column)
         place = f"row {row}" if self.rows is None else f"row {row} (index {self.rows[row]!r})"
         return f"Column {name} holds {what} in {place}"
+
+
+def as_text(names: Any) -> NDArray[Any]:
+    """Return names as an array of text.
+
+    Examples
+    --------
+    >>> as_text(["bread", 7])
+    array(['bread', '7'], dtype=object)
+    """
+    texts = np.empty(len(names), dtype=object)
+    texts[:] = [str(name) for name in names]
+    return texts
+
+
+def given_names(names: Any, count: int, argument: str, what: str) -> NDArray[Any]:
+    """Return names given beside the data as text, one for every column or row."""
+    if isinstance(names, str) or not hasattr(names, "__len__"):
+        raise ValueError(f"{argument} must be a list of names, not {names!r}.")
+    if len(names) != count:
+        raise ValueError(f"{argument} has {len(names)} names, but the data has {count} {what}; give each one name.")
+    return as_text(names)
+
+
+def demand_distinct(columns: NDArray[Any]) -> None:
+    """Refuse columns that share a name."""
+    seen = set()
+    for name in columns:
+        if name in seen:
+            raise ValueError(f"Two columns are called {name!r}; rename one of them.")
+        seen.add(name)
 
 
 def reject_unreadable(X: Any, names: TableNames) -> None:

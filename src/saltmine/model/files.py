@@ -13,13 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.model.stability import Stability
+
 FORMAT = "saltmine model"
-# Version 2 has the evidence of patterns and alterations.
-VERSION = 2
+# Version 2 has the evidence of patterns and alterations; version 3 gains, carriers, stability, names of the rows, what
+# is known of the data and how it was prepared.
+VERSION = 3
 # Boolean arrays are packed eight to a byte.
 _PACKED = ("components_", "alterations_", "usage_")
 _PLAIN = ("usage_counts_", "noise_counts_", "item_counts_", "_hits", "history_")
-_EVIDENCE = ("pattern_evidence_", "alteration_evidence_")
+# Figures per pattern and per class and pattern, and the version that they came with.
+_FIGURES = {
+    "pattern_evidence_": 2,
+    "alteration_evidence_": 2,
+    "pattern_gain_": 3,
+    "alteration_gain_": 3,
+}
+_STABILITY = ("patterns", "alterations", "entries")
 _NUMBERS = ("n_components_", "n_features_in_", "n_iter_", "description_length_", "null_description_length_")
 
 
@@ -50,11 +60,19 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
         "classes": {"labels": labels.tolist(), "dtype": _LABEL_TYPES.get(labels.dtype.kind, labels.dtype.str)},
         "item_names": None if names is None else names.tolist(),
         "names_are_features": hasattr(estimator, "feature_names_in_"),
+        "row_names": None if estimator.row_names_ is None else estimator.row_names_.tolist(),
+        "about": estimator.about_,
+        "preparation": None if estimator.preparation_ is None else estimator.preparation_.to_dict(),
+        "refits": 0 if estimator.stability_ is None else estimator.stability_.refits,
         "shape": [*np.shape(estimator.usage_), *np.shape(estimator.alterations_)],
         **{name: np.asarray(getattr(estimator, name)).item() for name in _NUMBERS},
     }
     arrays: dict[str, NDArray[Any]] = {name: np.packbits(getattr(estimator, name)) for name in _PACKED}
-    arrays |= {name: getattr(estimator, name) for name in _PLAIN + _EVIDENCE}
+    arrays |= {name: getattr(estimator, name) for name in (*_PLAIN, *_FIGURES)}
+    if estimator.carrier_counts_ is not None:
+        arrays["carrier_counts_"] = estimator.carrier_counts_
+    if estimator.stability_ is not None:
+        arrays |= {f"stability_{name}": getattr(estimator.stability_, name) for name in _STABILITY}
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     _write_whole(path, arrays)
@@ -81,6 +99,7 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
         estimator._check_parameters()
         _restore_arrays(estimator, header, arrays)
         _restore_names(estimator, header, arrays)
+        _restore_extras(estimator, header, arrays)
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
         raise ModelFileError(
             f"{str(path)!r} is damaged: its parts do not fit together ({error}); save the model again."
@@ -123,10 +142,10 @@ def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: dict[str, ND
         _demand(counts.dtype.kind == "i" and not (counts < 0).any(), f"{name} holds no counts")
         _demand(counts.shape == shape, f"{name} has shape {counts.shape}, expected {shape}")
         setattr(estimator, name, counts)
-    for name, shape in zip(_EVIDENCE, ((rank,), (c, rank)), strict=True):
-        evidence = arrays[name] if header["version"] > 1 else np.full(shape, np.nan)
-        _demand(evidence.dtype.kind == "f" and evidence.shape == shape, f"{name} is no table of numbers")
-        setattr(estimator, name, evidence)
+    for name, since in _FIGURES.items():
+        shape = (rank,) if name.startswith("pattern") else (c, rank)
+        known = arrays[name] if header["version"] >= since else np.full(shape, np.nan)
+        setattr(estimator, name, _figures(known, shape, name))
     estimator.history_ = arrays["history_"]
     _demand(estimator.history_.dtype.kind == "f" and estimator.history_.ndim == 1, "history_ is no list of numbers")
 
@@ -141,6 +160,7 @@ def _restore_names(estimator: Any, header: dict[str, Any], arrays: dict[str, NDA
     _demand(numbers.shape == (m,), "number of rows differs")
     _demand(numbers.dtype.kind == "i" and not (numbers < 0).any(), "classes of the rows are no numbers")
     estimator.row_labels_ = estimator.classes_[numbers]
+    estimator.class_counts_ = np.bincount(numbers, minlength=c)
     names = header["item_names"]
     estimator._item_names = None
     if names is not None:
@@ -148,6 +168,40 @@ def _restore_names(estimator: Any, header: dict[str, Any], arrays: dict[str, NDA
         estimator._item_names = np.array(names, dtype=object)
         if header["names_are_features"]:
             estimator.feature_names_in_ = estimator._item_names
+
+
+def _restore_extras(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Restore what came with version 3; older files leave it unknown."""
+    estimator.row_names_, estimator.about_, estimator.preparation_ = None, {}, None
+    estimator.carrier_counts_, estimator.stability_ = None, None
+    if header["version"] < 3:
+        return
+    m, rank, c, _, n = header["shape"]
+    names = header["row_names"]
+    if names is not None:
+        _demand(len(names) == m and all(isinstance(name, str) for name in names), "row names differ")
+        estimator.row_names_ = np.array(names, dtype=object)
+    _demand(isinstance(header["about"], dict), "what is said of the data is no table")
+    estimator.about_ = header["about"]
+    if header["preparation"] is not None:
+        # Imported for the models that need it.
+        from saltmine.preparation import Prepare
+
+        estimator.preparation_ = Prepare.from_dict(header["preparation"])
+        _demand(len(estimator.preparation_.item_names_) == n, "the preparation makes other columns")
+    if "carrier_counts_" in arrays:
+        carriers = arrays["carrier_counts_"]
+        _demand(carriers.dtype.kind == "i" and carriers.shape == (c, rank), "carrier_counts_ holds no counts")
+        estimator.carrier_counts_ = carriers
+    if header["refits"]:
+        shapes = {"patterns": (rank,), "alterations": (c, rank), "entries": (estimator._hits.shape[1],)}
+        parts = {name: _figures(arrays[f"stability_{name}"], shape, name) for name, shape in shapes.items()}
+        estimator.stability_ = Stability(int(header["refits"]), **parts)
+
+
+def _figures(figures: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
+    _demand(figures.dtype.kind == "f" and figures.shape == shape, f"{name} is no table of numbers")
+    return figures
 
 
 def _demand(holds: bool, otherwise: str) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.binary.bits import BitMatrix
 from saltmine.binary.model import BinaryModel
+from saltmine.model.association import correct, fisher_tests
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from saltmine.model.stability import Stability
 
 COMMON = "common"
 SHARED, ADDED, ONLY = "shared", "added", "only"
@@ -46,49 +49,120 @@ def count_hits(bits: BitMatrix, model: BinaryModel) -> NDArray[np.int64]:
     return np.concatenate([np.zeros((len(bits.blocks), 0), dtype=np.int64), *hits], axis=1)
 
 
-def pattern_table(
-    components: NDArray[np.bool_],
-    alterations: NDArray[np.bool_],
-    usage_counts: NDArray[np.int64],
-    hits: NDArray[np.int64],
-    pattern_evidence: NDArray[np.float64],
-    alteration_evidence: NDArray[np.float64],
-    classes: NDArray[Any],
-    names: NDArray[Any] | None,
-) -> pd.DataFrame:
+class Fitted(Protocol):
+    """What the table is made of: attributes of a fitted estimator; `CSalt` says what they are."""
+
+    components_: NDArray[np.bool_]
+    alterations_: NDArray[np.bool_]
+    classes_: NDArray[Any]
+    class_counts_: NDArray[np.int64]
+    usage_counts_: NDArray[np.int64]
+    item_counts_: NDArray[np.int64]
+    carrier_counts_: NDArray[np.int64] | None
+    pattern_evidence_: NDArray[np.float64]
+    alteration_evidence_: NDArray[np.float64]
+    pattern_gain_: NDArray[np.float64]
+    alteration_gain_: NDArray[np.float64]
+    stability_: Stability | None
+    _hits: NDArray[np.int64]
+    _item_names: NDArray[Any] | None
+
+
+def pattern_table(model: Fitted) -> pd.DataFrame:
     """Return one row per pattern, item and role; see `CSalt.patterns` for the columns."""
     import pandas as pd
 
-    pattern, item, owner = entries(components, alterations)
-    of_one_class = np.zeros(len(pattern), dtype=bool)
-    if len(classes) > 1:
-        of_one_class = (usage_counts > 0).sum(axis=0)[pattern] == 1
+    pattern, item, owner = entries(model.components_, model.alterations_)
+    of_one_class = _of_one_class(model)[pattern]
     # A pattern that one class alone uses belongs to that class, shared part and all.
-    belongs_to = np.where(of_one_class & (owner < 0), usage_counts.argmax(axis=0)[pattern], owner)
-    # An alteration larger than what it alters is a pattern of its own (the paper's Table 1 counts so).
-    sizes = np.concatenate([components.sum(axis=1)[None], alterations.sum(axis=2)])
-    of_one = alterations.sum(axis=0)[pattern, item] == 1
-    outgrown = (owner >= 0) & of_one & (sizes[owner + 1, pattern] > sizes[0, pattern])
-    roles = np.array([f"class {label}" if str(label) == COMMON else str(label) for label in classes] + [COMMON])
-    kind = np.select([of_one_class | outgrown, owner >= 0], [ONLY, ADDED], SHARED)
+    belongs_to = np.where(of_one_class & (owner < 0), model.usage_counts_.argmax(axis=0)[pattern], owner)
+    p_value, q_value = _tests(model, pattern, item, owner)
     columns = {
         "pattern": pattern,
-        "item": item if names is None else names[item],
-        "role": roles[belongs_to].astype(object),
-        "kind": kind.astype(object),
-        "evidence": _evidence(pattern, owner, pattern_evidence, alteration_evidence),
+        "item": item if model._item_names is None else model._item_names[item],
+        "role": _roles(model.classes_)[belongs_to].astype(object),
+        "kind": _kinds(model, pattern, item, owner).astype(object),
+        "evidence": _of_class_or_pattern(pattern, owner, model.pattern_evidence_, model.alteration_evidence_),
+        "gain": _of_class_or_pattern(pattern, owner, model.pattern_gain_, model.alteration_gain_),
+        "p_value": p_value,
+        "q_value": q_value,
     }
-    for a, label in enumerate(classes):
-        used = usage_counts[a, pattern]
+    if model.stability_ is not None:
+        columns["stability"] = model.stability_.entries
+    for a, label in enumerate(model.classes_):
+        used = model.usage_counts_[a, pattern]
+        support = _share(model._hits[a], used)
+        share = _share(model.item_counts_[a, item], np.full(len(item), model.class_counts_[a]))
         columns[f"usage_{label}"] = used
-        columns[f"support_{label}"] = np.divide(hits[a], used, out=np.full(len(used), np.nan), where=used > 0)
+        columns[f"support_{label}"] = support
+        columns[f"share_{label}"] = share
+        columns[f"lift_{label}"] = _share(support, share)
     return pd.DataFrame(columns)
 
 
-def _evidence(
+def _of_one_class(model: Fitted) -> NDArray[np.bool_]:
+    """Return which patterns a single class uses, where there are several."""
+    several = len(model.classes_) > 1
+    alone: NDArray[np.bool_] = ((model.usage_counts_ > 0).sum(axis=0) == 1) & several
+    return alone
+
+
+def _roles(classes: NDArray[Any]) -> NDArray[Any]:
+    """Name the classes, and last, for the owner -1, what they have in common."""
+    return np.array([f"class {label}" if str(label) == COMMON else str(label) for label in classes] + [COMMON])
+
+
+def _kinds(model: Fitted, pattern: NDArray[np.intp], item: NDArray[np.intp], owner: NDArray[np.intp]) -> NDArray[Any]:
+    # An alteration larger than what it alters is a pattern of its own (the paper's Table 1 counts so).
+    sizes = np.concatenate([model.components_.sum(axis=1)[None], model.alterations_.sum(axis=2)])
+    of_one = model.alterations_.sum(axis=0)[pattern, item] == 1
+    outgrown = (owner >= 0) & of_one & (sizes[owner + 1, pattern] > sizes[0, pattern])
+    return np.select([_of_one_class(model)[pattern] | outgrown, owner >= 0], [ONLY, ADDED], SHARED)
+
+
+def _tests(
+    model: Fitted, pattern: NDArray[np.intp], item: NDArray[np.intp], owner: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Test what belongs to a class: p- and q-values of every entry, NaN for what is shared.
+
+    An added item is tested among the rows that use its pattern: do more of this class have it than of the classes
+    that do not add it? A pattern of one class is tested once, on all rows: do more of this class carry it?
+    """
+    p_value = np.full(len(pattern), np.nan)
+    used, hits = model.usage_counts_, model._hits
+    lacks = ~model.alterations_[:, pattern, item]
+    added = np.flatnonzero((owner >= 0) & ((used[:, pattern] > 0) & lacks).any(axis=0))
+    if len(added):
+        of_class, where = (owner[added], added), lacks[:, added]
+        p_value[added] = fisher_tests(
+            hits[of_class],
+            used[owner[added], pattern[added]],
+            (hits[:, added] * where).sum(axis=0),
+            (used[:, pattern[added]] * where).sum(axis=0),
+        )
+    own = np.flatnonzero(_of_one_class(model))
+    per_pattern = np.full(len(model.components_), np.nan)
+    if len(own) and model.carrier_counts_ is not None:
+        carriers, sizes = model.carrier_counts_[:, own], model.class_counts_
+        a = used[:, own].argmax(axis=0)
+        mine = carriers[a, np.arange(len(own))]
+        per_pattern[own] = fisher_tests(mine, sizes[a], carriers.sum(axis=0) - mine, sizes.sum() - sizes[a])
+    # One test per pattern of a class, however many items it has.
+    corrected = correct(np.concatenate([p_value, per_pattern]))
+    of_pattern = np.isnan(p_value)
+    q_value = np.where(of_pattern, corrected[len(p_value) :][pattern], corrected[: len(p_value)])
+    return np.where(of_pattern, per_pattern[pattern], p_value), q_value
+
+
+def _of_class_or_pattern(
     pattern: NDArray[np.intp], owner: NDArray[np.intp], patterns: NDArray[np.float64], added: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return for every entry the evidence for what the class adds, or where it adds nothing, for the pattern."""
+    """Return for every entry the figure of what the class adds, or where there is none, that of the pattern."""
     of_class = np.where(owner >= 0, added[owner, pattern], np.nan)
-    evidence: NDArray[np.float64] = np.where(np.isnan(of_class), patterns[pattern], of_class)
-    return evidence
+    figure: NDArray[np.float64] = np.where(np.isnan(of_class), patterns[pattern], of_class)
+    return figure
+
+
+def _share(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
+    share: NDArray[np.float64] = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    return share

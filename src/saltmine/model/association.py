@@ -1,0 +1,64 @@
+"""Fisher's exact test of what is said to belong to a class, corrected for the number of tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltmine.binary.model import BinaryModel
+from saltmine.matrix.threads import cut
+from saltmine.matrix.validation import BinaryMatrix
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def count_carriers(matrix: BinaryMatrix, blocks: list[slice], model: BinaryModel) -> Counts:
+    """Count the rows of every class that have more than half of a pattern's items, used or not: (c, r).
+
+    The items are the shared ones; for a pattern of a single class all that it has there, and all that any class has
+    where fewer than two are shared.
+    """
+    used = np.stack([model.Y[rows].any(axis=0) for rows in blocks])
+    whole = (used.sum(axis=0) < 2) | (model.X.sum(axis=0) < 2)
+    items = (model.X | (model.V.any(axis=0) & whole)).astype(np.float32)
+    carriers = np.empty(model.Y.shape, dtype=bool)
+    for part in cut(matrix.shape[0], matrix.shape[1], panel_cells=1 << 22):
+        panel = matrix[part]
+        found = (panel.astype(np.float32) if isinstance(panel, np.ndarray) else panel) @ items
+        carriers[part] = found > items.sum(axis=0) / 2
+    return np.stack([carriers[rows].sum(axis=0) for rows in blocks])
+
+
+def fisher_tests(successes: Counts, trials: Counts, other_successes: Counts, other_trials: Counts) -> Floats:
+    """Return one-sided p-values of Fisher's exact test: that the first share is no higher than the second.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fisher_tests(np.array([8]), np.array([10]), np.array([1]), np.array([6])).round(4)
+    array([0.0245])
+    """
+    from scipy.stats import hypergeom
+
+    all_rows, all_successes = trials + other_trials, successes + other_successes
+    p_values: Floats = hypergeom.sf(successes - 1, all_rows, all_successes, trials)
+    return p_values
+
+
+def correct(p_values: Floats) -> Floats:
+    """Return Benjamini and Hochberg's q-values; NaN stays NaN and counts as no test.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> correct(np.array([0.01, np.nan, 0.04]))
+    array([0.02,  nan, 0.04])
+    """
+    from scipy.stats import false_discovery_control
+
+    tested = ~np.isnan(p_values)
+    q_values = np.full(len(p_values), np.nan)
+    if tested.any():
+        q_values[tested] = false_discovery_control(np.clip(p_values[tested], 0, 1))
+    return q_values
