@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,8 @@ RAMP, ITERATIONS = 60, 80
 SEEDS = (400, 1000, 1000)
 # Rounds of moves on the binary model; one or two are the rule.
 MOST_ROUNDS = 5
+# How much of the time is usually over after the relaxed solve, the first moves, and each time of looking for more.
+USUALLY_DONE = (0.1, 0.2, 0.5, 0.8, 1.0)
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class Settings:
     """How a search goes about it.
 
     ``on_check(rank, iteration, max_iter, objective)`` is called at every check of the relaxed objective,
-    ``on_refine(rank, length)`` between the moves of the refinement.
+    ``on_refine(rank, length, done)`` between the moves of the refinement, with the share of the work that is done by
+    what searches usually take.
     """
 
     alterations: bool = True
@@ -57,7 +61,7 @@ class Settings:
     max_iter: int = 10_000
     tol: float = 0.005
     on_check: Callable[[int, int, int, float], None] = lambda rank, iteration, max_iter, objective: None
-    on_refine: Callable[[int, float], None] = lambda rank, length: None
+    on_refine: Callable[[int, float, float], None] = lambda rank, length, done: None
 
 
 @dataclass
@@ -130,12 +134,12 @@ def saltmine(task: Task, settings: Settings, rng: np.random.Generator) -> Soluti
     model, n_iter, history = _relaxed_start(task, settings, rng)
     refinement = Refinement(task.bits, model, alterations=settings.alterations, alpha=settings.alpha)
     refinement.polish(trim=True)
-    _improve(refinement, settings)
+    _improve(refinement, settings, USUALLY_DONE[0], USUALLY_DONE[1])
     limit = None if settings.max_rank is None else 2 * settings.max_rank
-    for most in SEEDS:
+    for most, (begin, end) in zip(SEEDS, pairwise(USUALLY_DONE[1:]), strict=True):
         if not refinement.reseed(most, rng, task.team, limit):
             break
-        _improve(refinement, settings)
+        _improve(refinement, settings, begin, end)
     if settings.max_rank is not None:
         refinement.limit(settings.max_rank)
         refinement.polish()
@@ -179,19 +183,23 @@ def _round(factors: Factors, bits: BitMatrix) -> BinaryModel:
     return round_factors(factors.X, factors.V, factors.Y, bits, thresholds=np.array([0.1, 0.3, 0.5, 0.7, 0.9]))[0]
 
 
-def _improve(refinement: Refinement, settings: Settings) -> None:
+def _improve(refinement: Refinement, settings: Settings, begin: float, end: float) -> None:
     """Merge, split and polish until no move helps; then let only that stay which chance does not explain."""
+
+    def tell(done: float) -> None:
+        settings.on_refine(len(refinement.patterns()), refinement.length, begin + done * (end - begin))
+
     refinement.retry()
-    for _ in range(MOST_ROUNDS):
-        settings.on_refine(len(refinement.patterns()), refinement.length)
+    for k in range(MOST_ROUNDS):
+        tell(0.3 + 0.5 * k / MOST_ROUNDS)
         if settings.max_rank is None:
             refinement.unglue()
         merged = refinement.merge()
         if not refinement.split() and not merged:
             break
         refinement.polish()
-    for _ in range(MOST_ROUNDS):
-        settings.on_refine(len(refinement.patterns()), refinement.length)
+    for k in range(MOST_ROUNDS):
+        tell(0.8 + 0.2 * k / MOST_ROUNDS)
         if not refinement.gate():
             break
         refinement.polish()

@@ -28,6 +28,8 @@ class Progress:
         Relaxed objective; in the refinement the description length (with saltmine's specificity term).
     phase : {"relaxed", "refinement"}
         What is going on. The refinement counts no iterations: ``iteration`` and ``max_iter`` are 0.
+    done : float
+        Estimated share of the restart's work that is done, by what searches usually take (of "paper": at this rank).
     """
 
     restart: int
@@ -36,6 +38,21 @@ class Progress:
     max_iter: int
     objective: float
     phase: str = "relaxed"
+    done: float = 0.0
+
+
+def time_left(elapsed: float, done: float) -> str:
+    """Say how long the rest will take if it goes on like this; nothing while there is nothing to go by.
+
+    Examples
+    --------
+    >>> time_left(30.0, 0.25), time_left(0.5, 0.01)
+    ('~1:30 left', '')
+    """
+    if done < 0.02 or elapsed < 1:
+        return ""
+    minutes, seconds = divmod(round(elapsed * (1 - done) / done), 60)
+    return f"~{minutes}:{seconds:02d} left"
 
 
 Listener = Callable[[Progress], object]
@@ -58,6 +75,7 @@ class ProgressBar:
             TextColumn("{task.fields[step]}"),
             TextColumn("{task.fields[value]}"),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
             console=Console(stderr=True),
         )
         self._lines: dict[int, TaskID] = {}
@@ -77,14 +95,11 @@ class ProgressBar:
                 "step": f"iteration {now.iteration:,}/{now.max_iter:,}",
                 "value": f"objective {now.objective:,.1f}",
             }
-            done, total = now.iteration, now.max_iter
         else:
             facts = {"rank": f"{now.rank} patterns", "step": "refining", "value": f"{now.objective:,.0f} nats"}
-            done, total = 0, None
-        line = self._line(now.restart, facts)
-        self._bar.update(line, completed=done, **facts)
-        # Without a total the bar pulses; update() takes None for "as before".
-        next(task for task in self._bar.tasks if task.id == line).total = total
+        line = self._line(now.restart, facts | {"left": ""})
+        task = next(task for task in self._bar.tasks if task.id == line)
+        self._bar.update(line, completed=now.done, total=1.0, left=time_left(task.elapsed or 0, now.done), **facts)
 
     def _line(self, restart: int, facts: dict[str, Any]) -> TaskID:
         if restart not in self._lines:
@@ -93,5 +108,10 @@ class ProgressBar:
 
     def finish(self, restart: int, result: str, length: float) -> None:
         """Fill the bar of a restart that has ended and say what it found; the shortest description wins."""
-        facts: dict[str, Any] = {"rank": result, "step": "done", "value": f"described in {length:,.0f} nats"}
+        facts: dict[str, Any] = {
+            "rank": result,
+            "step": "done",
+            "value": f"described in {length:,.0f} nats",
+            "left": "",
+        }
         self._bar.update(self._line(restart, facts), completed=1, total=1, **facts)
