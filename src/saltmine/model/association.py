@@ -43,7 +43,8 @@ def fisher_tests(successes: Counts, trials: Counts, other_successes: Counts, oth
 
     all_rows, all_successes = trials + other_trials, successes + other_successes
     p_values: Floats = hypergeom.sf(successes - 1, all_rows, all_successes, trials)
-    return p_values
+    # No rows say nothing against it.
+    return np.where(all_rows > 0, p_values, 1.0)
 
 
 def correct(p_values: Floats) -> Floats:
