@@ -1,17 +1,40 @@
 """saltmine: what classes share, what is theirs alone, and how they alter what is shared."""
 
 from importlib import import_module
-from types import ModuleType
+from typing import Any
 
 from saltmine.estimators import CSalt, Primp, load
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["CSalt", "Primp", "__version__", "datasets", "load", "metrics"]
+# Imported when they are first asked for: name, and the module that has it, or is it.
+_LATER = {
+    "Prepare": "saltmine.preparation",
+    "ReadError": "saltmine.readers",
+    "Table": "saltmine.readers",
+    "datasets": "saltmine.datasets",
+    "metrics": "saltmine.metrics",
+    "prepare": "saltmine.preparation",
+    "read": "saltmine.readers",
+}
+
+__all__ = [
+    "CSalt",
+    "Prepare",
+    "Primp",
+    "ReadError",
+    "Table",
+    "__version__",
+    "datasets",
+    "load",
+    "metrics",
+    "prepare",
+    "read",
+]
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Import `saltmine.datasets` and `saltmine.metrics` when they are first asked for."""
-    if name in ("datasets", "metrics"):
-        return import_module(f"saltmine.{name}")
-    raise AttributeError(f"module 'saltmine' has no attribute {name!r}")
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'saltmine' has no attribute {name!r}")
+    module = import_module(_LATER[name])
+    return module if module.__name__ == f"saltmine.{name}" else getattr(module, name)
