@@ -1,0 +1,102 @@
+// The embedded data, and what belongs to a role: what is common (-1) or a class (0, 1, ...).
+
+const data = JSON.parse(byId("data").textContent);
+const classes = data.classes;
+const severalClasses = classes.length > 1;
+const everyClass = range(classes.length);
+
+// A shape beside every colour, so that colour alone never tells classes apart. Drawn in a box from -5 to 5.
+const SHAPES = [
+  "M0-4.5A4.5 4.5 0 1 1 0 4.5A4.5 4.5 0 1 1 0-4.5Z",
+  "M0-5L5 4.5H-5Z",
+  "M-4-4H4V4H-4Z",
+  "M0-5.5L5.5 0L0 5.5L-5.5 0Z",
+  "M0 5L-5-4.5H5Z",
+  "M-1.8-5H1.8V-1.8H5V1.8H1.8V5H-1.8V1.8H-5V-1.8H-1.8Z",
+  "M0-5.5L1.5-1.8L5.4-1.7L2.3.7L3.4 4.5L0 2.3L-3.4 4.5L-2.3.7L-5.4-1.7L-1.5-1.8Z",
+  "M-2.5-4.5H2.5L5 0L2.5 4.5H-2.5L-5 0Z",
+];
+const RING = "M0-5A5 5 0 1 1 0 5A5 5 0 1 1 0-5ZM0-2.6A2.6 2.6 0 1 0 0 2.6A2.6 2.6 0 1 0 0-2.6Z";
+
+const shapeOf = (role) => (role < 0 ? RING : SHAPES[role % SHAPES.length]);
+
+const colourOf = (role) => (role < 0 ? data.colour : classes[role].colour);
+
+/** The small shape that stands for a role. */
+function mark(role) {
+  const path = svg("path", { d: shapeOf(role), "fill-rule": "evenodd" });
+  return svg("svg", { class: "mark role", viewBox: "-6 -6 12 12", "--role": colourOf(role), "aria-hidden": "true" }, path);
+}
+
+/** Mark and name of a class. */
+function className(role) {
+  return el("span", { class: "class-name", title: classes[role].name }, mark(role), el("bdi", {}, classes[role].name));
+}
+
+// ---------------------------------------------------------------- items
+
+/** Name of an embedded item; data without names have numbers. */
+function itemName(item) {
+  const name = data.items.names[item];
+  return typeof name === "number" ? `item ${name}` : name;
+}
+
+const itemNode = (item) => el("bdi", { class: "item", title: itemName(item) }, itemName(item));
+
+/** Share of the rows of a class that have an item. */
+const shareOf = (item, role) => data.items.counts[role][item] / classes[role].rows;
+
+// ---------------------------------------------------------------- patterns
+
+const usersOf = (pattern) => everyClass.filter((role) => pattern.usage[role] > 0);
+
+const usageShare = (pattern, role) => pattern.usage[role] / classes[role].rows;
+
+/** Items that a class has for itself in a pattern: those it adds, or all of a pattern that only it uses. */
+const ownSize = (pattern, role) => sum(pattern.parts.filter((part) => part.role === role).map((part) => part.size));
+
+/** Classes that alter a pattern which they share. */
+const alterersOf = (pattern) => (pattern.kind === "altered" ? everyClass.filter((role) => ownSize(pattern, role)) : []);
+
+/** A pattern by its strongest items; names of pixels say less than how many there are. */
+function headingNodes(pattern) {
+  if (data.kind === "pixels") return [plural(pattern.size, "pixel")];
+  const names = pattern.heading.flatMap((item, k) => [k ? ", " : "", el("bdi", {}, itemName(item))]);
+  return pattern.size > pattern.heading.length ? [...names, " …"] : names;
+}
+
+/** The same as plain text. */
+function headingText(pattern) {
+  return data.kind === "pixels" ? plural(pattern.size, "pixel") : pattern.heading.map(itemName).join(", ");
+}
+
+/** What a pattern is to the classes, in words with their marks. */
+function kindNodes(pattern) {
+  if (!severalClasses) return [];
+  const users = usersOf(pattern);
+  if (pattern.kind === "only") return ["only in ", className(users[0])];
+  const shared = users.length === classes.length ? (users.length === 2 ? "both classes" : "all classes") : plural(users.length, "class");
+  const alterers = alterersOf(pattern);
+  if (!alterers.length) return [`shared by ${shared}`];
+  const named = alterers.length > 3 ? [plural(alterers.length, "class")] : alterers.flatMap((role, k) => [k ? ", " : "", className(role)]);
+  return [`shared by ${shared}, altered by `, ...named];
+}
+
+/** Heading of a part: what its items are. */
+function partTitle(part, pattern) {
+  const size = ` (${count(part.size)})`;
+  if (part.role < 0) return [mark(-1), severalClasses ? "Common items" : "Items", size];
+  const own = part.kind === "only";
+  if (own) return ["Only in ", className(part.role), size];
+  return [className(part.role), pattern.parts.some((other) => other.role < 0) ? " adds" : " has", size];
+}
+
+const EXPLAINED = {
+  evidence:
+    "How far chance is from explaining this: minus the logarithm of a bound on the probability that chance shows as much. It is no effect size.",
+  gain: "How much longer the description of the data would be without it, in nats. The more, the more the data speak for it.",
+  carriers: "Rows that have more than half of the pattern's items, whether or not the model says that they use it.",
+  stability: "Share of refits, on rows drawn anew, in which it was found again.",
+  q: "Fisher's exact test corrected for the number of tests. Tested on the rows in which the pattern was found, so on the optimistic side.",
+  usage: "Rows whose description is shortest with the pattern in it. Not every item of it has to be there. The black tick: rows that have more than half of its items.",
+};

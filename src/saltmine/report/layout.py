@@ -1,0 +1,133 @@
+"""Where items lie, for those that have a place: pixels of an image, positions on chromosomes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ITEMS, WORDS, LOCI, PIXELS = "items", "words", "loci", "pixels"
+
+_PIXEL = re.compile(r"(?:pixel|px)[ _-]?(\d+)[ _x,-](\d+)$", re.IGNORECASE)
+_LOCUS = re.compile(r"([^:\s]+):(\d+)")
+# Names such as "age:30" are no loci: the chromosome has to look like one, or the alleles have to follow.
+_SURE_LOCUS = re.compile(r"(?:chr\w+|\d\d?|X|Y|MT?):\d+|[^:\s]+:\d+(?::| )[ACGTN*]+(?::|>)[ACGTN*]+", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{2,}(?:['-][^\W\d_]+)*$")
+# Fewer short lower-case names may as well be goods in a shop.
+_FEWEST_WORDS = 500
+_MOST_CHROMOSOMES = 40
+_BINS_OF_LONGEST, _MOST_BINS = 600, 3000
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Places of the items: ``place`` is (n,), -1 for an item without one; ``shape`` says how the page draws them."""
+
+    shape: dict[str, Any]
+    place: NDArray[np.int64]
+    n_places: int
+
+
+def kind_of_items(names: Sequence[Any] | None, about: dict[str, Any]) -> str:
+    """Return what the items are: what the reader of the file said, else what most of their names look like.
+
+    Examples
+    --------
+    >>> kind_of_items(["chr1:120 A>G", "chrX:7 C>T"], {})
+    'loci'
+    >>> kind_of_items(["bread", "butter"], {})
+    'items'
+    """
+    if about.get("kind") in (WORDS, LOCI, PIXELS):
+        return str(about["kind"])
+    if about.get("image") is not None:
+        return PIXELS
+    if not about.get("kind") and names is not None and len(names):
+        texts = [name for name in names if isinstance(name, str)]
+        if _most(texts, names, _PIXEL):
+            return PIXELS
+        if _most(texts, names, _SURE_LOCUS):
+            return LOCI
+        if (
+            len(names) >= _FEWEST_WORDS
+            and _most(texts, names, _WORD)
+            and sum(map(str.islower, texts)) > 0.9 * len(names)
+        ):
+            return WORDS
+    return ITEMS
+
+
+def layout_of(kind: str, names: Sequence[Any] | None, n_items: int, about: dict[str, Any]) -> Layout | None:
+    """Return where the items lie, or None where they have no places."""
+    if kind == PIXELS:
+        return _image(names, n_items, about.get("image"))
+    if kind == LOCI and names is not None:
+        return _chromosomes([str(name) for name in names])
+    return None
+
+
+def _most(texts: list[str], names: Sequence[Any], look: re.Pattern[str]) -> bool:
+    return sum(look.match(text) is not None for text in texts) > 0.9 * len(names)
+
+
+def _image(names: Sequence[Any] | None, n_items: int, size: Sequence[int] | None) -> Layout | None:
+    found = [_PIXEL.match(str(name)) for name in names] if names is not None else []
+    if found and all(found):
+        row, column = np.array([[int(part) for part in match.groups()] for match in found if match]).T
+        # A size that does not hold all pixels is of another image.
+        height, width = int(row.max()) + 1, int(column.max()) + 1
+        if size is not None and size[0] >= height and size[1] >= width:
+            height, width = int(size[0]), int(size[1])
+        place = row * width + column
+    else:
+        # Without coordinates in the names, columns are the pixels line by line.
+        height, width = (int(size[0]), int(size[1])) if size is not None else (isqrt(n_items), isqrt(n_items))
+        place = np.arange(n_items)
+    if height * width < n_items:
+        return None
+    return Layout({"kind": PIXELS, "height": height, "width": width}, place.astype(np.int64), height * width)
+
+
+def _chromosomes(names: list[str]) -> Layout | None:
+    found = [_LOCUS.match(name) for name in names]
+    where = [(match[1], int(match[2])) if match else ("", -1) for match in found]
+    longest: dict[str, int] = {}
+    for chromosome, position in where:
+        longest[chromosome] = max(longest.get(chromosome, 0), position)
+    longest.pop("", None)
+    if not longest:
+        return None
+    drawn = sorted(sorted(longest, key=lambda name: -longest[name])[:_MOST_CHROMOSOMES], key=_natural)
+    lengths = np.array([longest[name] for name in drawn], dtype=np.float64) + 1
+    per_base = min(_BINS_OF_LONGEST / lengths.max(), _MOST_BINS / lengths.sum())
+    bins = np.maximum(1, np.ceil(lengths * per_base)).astype(np.int64)
+    first = dict(zip(drawn, (np.cumsum(bins) - bins).tolist(), strict=True))
+    last = dict(zip(drawn, (np.cumsum(bins) - 1).tolist(), strict=True))
+    place = [min(first[c] + int(at * per_base), last[c]) if c in first else -1 for c, at in where]
+    shape = {
+        "kind": LOCI,
+        "chromosomes": [
+            {"name": name, "bins": int(n), "length": longest[name]} for name, n in zip(drawn, bins, strict=True)
+        ],
+        "left_out": len(longest) - len(drawn),
+    }
+    return Layout(shape, np.array(place, dtype=np.int64), int(bins.sum()))
+
+
+def _natural(name: str) -> tuple[int, int, str]:
+    """Sort chromosomes as people do: 1, 2, ..., 10, X, Y, M, then the rest by name.
+
+    Examples
+    --------
+    >>> sorted(["chrM", "chr10", "chrX", "chr2", "scaffold7"], key=_natural)
+    ['chr2', 'chr10', 'chrX', 'chrM', 'scaffold7']
+    """
+    short = name.lower().removeprefix("chr")
+    if short.isdecimal():
+        return 0, int(short), name
+    return 1, {"x": 0, "y": 1, "m": 2, "mt": 2}.get(short, 3), name

@@ -1,0 +1,120 @@
+"""One HTML file out of the data and the assets."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import uuid
+from html import escape
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from saltmine.report.payload import payload
+from saltmine.report.summary import outline
+
+STYLES = ("base.css", "sections.css", "small.css")
+# Each file uses what those before it define.
+SCRIPTS = (
+    "dom.js",
+    "roles.js",
+    "overview.js",
+    "pictures.js",
+    "cloud.js",
+    "cards.js",
+    "toolbar.js",
+    "usage.js",
+    "downloads.js",
+    "main.js",
+)
+
+
+def write_report(model: Any, path: str | PathLike[str], title: str | None = None) -> None:
+    """Write the report of a fitted `CSalt` or `Primp` as one HTML file; an existing file is replaced as a whole.
+
+    Examples
+    --------
+    >>> from saltmine import CSalt
+    >>> from saltmine.datasets import make_planted
+    >>> planted = make_planted(120, [100, 100], rank=3, noise=0.02, random_state=0)
+    >>> model = CSalt(random_state=0).fit(planted.X, planted.y)
+    >>> write_report(model, "report.html", title="Planted patterns")  # doctest: +SKIP
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it to write the report to.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(path.parent)!r} to write the report in; make it first.")
+    page = render(model, title)
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        # Half a surrogate pair, which a broken name may hold, is no character.
+        aside.write_text(page, encoding="utf-8", errors="replace", newline="\n")
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def render(model: Any, title: str | None = None) -> str:
+    """Return the report of a fitted `CSalt` or `Primp` as the text of an HTML page.
+
+    Parameters
+    ----------
+    model : CSalt or Primp, fitted
+    title : str, optional
+        Heading of the page; by default the title or source in ``model.about_``.
+    """
+    data = payload(model, title)
+    css = "".join(_asset(name) for name in STYLES)
+    script = "".join(_asset(name) for name in SCRIPTS)
+    fields = {
+        "policy": _policy(css, script),
+        "version": escape(data["version"]),
+        "date": data["date"],
+        "title": escape(data["title"]),
+        "answer": escape(data["answer"]),
+        "facts": escape(" · ".join(data["facts"])),
+        "method": escape(data["method"]),
+        "outline": _outline(data),
+        "css": css,
+        "data": as_json(data),
+        "script": script,
+    }
+    # In one go, so that braces in a name or title stay what they are.
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _asset("report.html"))
+
+
+def as_json(data: Any) -> str:
+    r"""Write data as JSON in which nothing can end the script element around it.
+
+    Examples
+    --------
+    >>> print(as_json(["</script>"]))
+    ["\u003c/script\u003e"]
+    """
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def _asset(name: str) -> str:
+    return (files("saltmine.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _policy(css: str, script: str) -> str:
+    """Allow the page its own style and script and nothing else, in particular no network."""
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script)]
+    return (
+        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _outline(data: dict[str, Any]) -> str:
+    lines = "".join(f"<li>{escape(line)}</li>" for line in outline(data))
+    return f'<ul class="outline">{lines}</ul>'
