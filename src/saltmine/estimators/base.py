@@ -45,6 +45,8 @@ from saltmine.restarts import Restarts
 if TYPE_CHECKING:
     import pandas as pd
 
+    from saltmine.plots import Plots
+
 
 class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the estimators that describe binary data by patterns."""
@@ -129,6 +131,36 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if type(self).__name__ != self._kind:
             raise TypeError(f"{type(self).__name__} cannot be saved: load would not know it, only {self._kind} itself.")
         save_model(self, self._kind, path)
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures of the model: ``plot.usage()``, ``.patterns()``, ``.wordcloud(pattern)``, ``.history()``."""
+        check_is_fitted(self)
+        from saltmine.plots import Plots
+
+        return Plots(self)
+
+    def _repr_html_inner(self) -> str:
+        """Show a fitted model in a notebook by what it found, any other by its parameters."""
+        if not hasattr(self, "components_"):
+            return str(super()._repr_html_inner())
+        from saltmine.notebook import model_html
+
+        return model_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+    def report(self, path: str | PathLike[str], title: str | None = None) -> None:
+        """Write the model as one HTML page that needs nothing else: patterns, who uses them, how far to trust them."""
+        check_is_fitted(self)
+        # The page is needed by few fits.
+        from saltmine.report import write_report
+
+        write_report(self, path, title)
 
     def assess_stability(
         self,
