@@ -23,8 +23,8 @@ $(VENV)/.dev: $(VENV)/.made pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.report
 
-demo: $(VENV)/.report ## Find patterns in handwritten digits, 3 against 8; writes out/demo/digits.png
-	$(BIN)/python -m saltmine.demo --output out/demo
+demo: $(VENV)/.report ## Find patterns in handwritten digits, 3 against 8; writes a picture and a report to out/demo
+	$(BIN)/saltmine demo --output out/demo
 
 test: $(VENV)/.dev ## Run all tests
 	$(BIN)/python -m pytest -n 2

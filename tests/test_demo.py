@@ -30,15 +30,19 @@ def test_text_has_a_line_per_row_of_pixels(digits):
 
 
 def test_the_picture_is_written(digits, tmp_path):
-    path = tmp_path / "new" / "digits.png"
+    path = tmp_path / "digits.png"
     demo.draw(digits, path)
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_demo_runs_from_the_command_line(tmp_path):
     run = subprocess.run(
-        [sys.executable, "-m", "saltmine.demo", "--output", str(tmp_path)], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "saltmine", "demo", "--output", str(tmp_path / "new")],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "pattern 0" in run.stdout
     assert "are there for 8 only" in run.stdout
-    assert (tmp_path / "digits.png").exists()
+    assert (tmp_path / "new" / "digits.png").exists()
+    assert "pixel_0_3" in (tmp_path / "new" / "report.html").read_text()

@@ -1,13 +1,12 @@
 """A first look at what handwritten threes and eights share, and which strokes belong to one digit only.
 
-    python -m saltmine.demo --output out/demo
+    saltmine demo -o out/demo
 
 The digits ship with scikit-learn; a pixel is an item, on where its ink is above half of the most it can be.
 """
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +14,14 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 from saltmine import CSalt
+from saltmine.colours import SHARED, class_colours
 
 DIGITS = (3, 8)
 SIDE = 8
 SHOWN = 12
 # One mark and one colour per role: shared, first digit, second digit. The colours are told apart by colour-blind eyes.
 MARKS = (".", "#", "3", "8")
-COLOURS = ("#f4f2ee", "#d95f9f", "#1f6fb4", "#3a9b4b")
+COLOURS = ("#f4f2ee", SHARED, *class_colours(len(DIGITS)))
 
 
 def roles(model: CSalt, pattern: int) -> NDArray[np.int64]:
@@ -67,19 +67,17 @@ def draw(model: CSalt, path: Path) -> None:
     handles = [Patch(color=colour, label=label) for colour, label in zip(COLOURS[1:], labels, strict=True)]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     figure.suptitle(f"Strokes of handwritten {DIGITS[0]} and {DIGITS[1]}: what they share and what they do not")
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
 
 
-def main() -> None:
-    """Fit, print the patterns, write the picture."""
-    parser = argparse.ArgumentParser(description="Patterns in scikit-learn's handwritten digits, 3 against 8.")
-    parser.add_argument("--output", type=Path, default=Path("out/demo"), help="folder for the picture")
-    args = parser.parse_args()
+def run(output: Path) -> None:
+    """Fit, print the patterns, write picture and report into the folder."""
     X, y = load_digits(return_X_y=True)
     chosen = np.isin(y, DIGITS)
     X, y = X[chosen], y[chosen]
-    model = CSalt(binarize=7, random_state=0, verbose=1).fit(X, y)
+    pixels = [f"pixel_{row}_{column}" for row in range(SIDE) for column in range(SIDE)]
+    model = CSalt(binarize=7, random_state=0, verbose=1).fit(X, y, item_names=pixels)
+    model.about_ = {"source": f"handwritten {DIGITS[0]} and {DIGITS[1]}", "kind": "pixels", "image": [SIDE, SIDE]}
     saved = 1 - model.description_length_ / model.null_description_length_
     print(f"{len(X)} digits of {X.shape[1]} pixels: {model.n_components_} patterns describe them in", end=" ")
     print(f"{model.description_length_:,.0f} nats, {saved:.0%} less than without patterns.\n")
@@ -91,14 +89,12 @@ def main() -> None:
     own = model.patterns().query("kind != 'shared'").groupby("role").size()
     for digit in DIGITS:
         print(f"{own.get(str(digit), 0)} of the pixels in these and the other patterns are there for {digit} only.")
-    path = args.output / "digits.png"
+    output.mkdir(parents=True, exist_ok=True)
+    model.report(output / "report.html")
+    print(f"\nThe report, with all of them, is in {output / 'report.html'}.")
     try:
-        draw(model, path)
+        draw(model, output / "digits.png")
     except ImportError:
         print("There is no picture: it needs matplotlib (pip install 'saltmine[report]').")
     else:
-        print(f"The picture is in {path}.")
-
-
-if __name__ == "__main__":
-    main()
+        print(f"The picture is in {output / 'digits.png'}.")

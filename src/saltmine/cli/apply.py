@@ -1,0 +1,112 @@
+"""``saltmine transform`` and ``saltmine predict``: a model on new data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+
+from saltmine.cli.data import read_for_model, row_names_of
+from saltmine.cli.errors import WrongUse, user_mistakes
+from saltmine.cli.options import JSON, QUIET, READING, options
+from saltmine.cli.output import Notes, whole_file
+from saltmine.cli.results import usage_table
+
+MODEL = click.argument("model", type=click.Path(path_type=Path))
+DATA = click.argument("data", type=click.Path(path_type=Path))
+OUTPUT = click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="File for the table; standard output if not given."
+)
+
+
+@click.command()
+@MODEL
+@DATA
+@options(*READING, OUTPUT, JSON, QUIET)
+def transform(model: Path, data: Path, output: Path | None, as_json: bool, quiet: bool, **reading: Any) -> None:
+    """Say which patterns of MODEL the rows of DATA use.
+
+    DATA is prepared as the data of the fit was. Prints a csv table with a line per row and a 0/1 column per pattern.
+    The classes of the rows, where they are given (--target, --labels), decide which alterations count; else they are
+    predicted.
+
+    \b
+    Examples:
+      saltmine transform out/model.salt new.csv > usage.csv
+      saltmine transform out/model.salt new.csv --target shop -o usage.csv
+    """
+    from saltmine import Primp
+
+    fitted = load_model(model)
+    X, table = read_for_model(data, fitted, reading, Notes(quiet))
+    with user_mistakes():
+        y = None if table.y is None or isinstance(fitted, Primp) else _as_classes(fitted, table.y)
+        usage = fitted.transform(X) if y is None else fitted.transform(X, y)
+    _deliver(usage_table(usage, table, table.y), output, as_json)
+
+
+@click.command()
+@MODEL
+@DATA
+@click.option("--lengths", is_flag=True, help="Add how many nats the patterns of each class take for the row.")
+@options(*READING, OUTPUT, JSON, QUIET)
+def predict(
+    model: Path, data: Path, lengths: bool, output: Path | None, as_json: bool, quiet: bool, **reading: Any
+) -> None:
+    """Say to which class of MODEL the rows of DATA belong.
+
+    It is the class whose patterns describe the row in the fewest nats. Prints a csv table with a line per row; where
+    the classes are known (--target, --labels), the share of right answers goes to standard error.
+
+    \b
+    Examples:
+      saltmine predict out/model.salt new.csv > classes.csv
+      saltmine predict out/model.salt test.csv --target shop --lengths
+    """
+    fitted = load_model(model)
+    if not hasattr(fitted, "predict"):
+        raise WrongUse(
+            f"{model} was fitted without classes (--method primp), so it cannot tell them apart; use transform."
+        )
+    notes = Notes(quiet)
+    X, table = read_for_model(data, fitted, reading, notes)
+    with user_mistakes():
+        nats = fitted.code_lengths(X)
+        classes = fitted.predict(X)
+    result = pd.DataFrame({"row": row_names_of(table), "class": classes})
+    if lengths:
+        for label, column in zip(fitted.classes_, nats.T, strict=True):
+            result[f"nats_{label}"] = column.round(3)
+    _deliver(result, output, as_json)
+    if table.y is not None:
+        right = (pd.Series(classes).astype(str) == pd.Series(table.y).astype(str)).mean()
+        notes.say(f"{right:.1%} of the rows are given their own class.")
+
+
+def load_model(path: Path) -> Any:
+    """Load a model file, or say why not."""
+    from saltmine import load
+
+    with user_mistakes():
+        return load(path)
+
+
+def _as_classes(model: Any, labels: Any) -> Any:
+    """Give labels the type of the model's classes: a file may hold numbers as text."""
+    known = {str(label): label for label in model.classes_.tolist()}
+    unknown = [label for label in dict.fromkeys(str(label) for label in labels) if label not in known]
+    if unknown:
+        raise WrongUse(f"The class {unknown[0]!r} is not one of the model's, which are {', '.join(known)}.")
+    return [known[str(label)] for label in labels]
+
+
+def _deliver(table: pd.DataFrame, output: Path | None, as_json: bool) -> None:
+    text = json.dumps(json.loads(table.to_json(orient="records"))) + "\n" if as_json else table.to_csv(index=False)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    with whole_file(output) as aside:
+        aside.write_text(text, encoding="utf-8")

@@ -1,0 +1,130 @@
+"""From files to what estimators take: read, prepare, and bring new data into the columns of a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from saltmine.cli.errors import WrongUse, user_mistakes
+from saltmine.cli.output import Notes
+from saltmine.preparation import Prepare
+from saltmine.readers import ReadError, Table, read
+from saltmine.readers.registry import format_of
+
+# Prepared tables with more cells than this are kept sparse.
+MOST_DENSE_CELLS = 1 << 28
+# What a reader was told that holds for new data of the same kind too.
+_LASTING = ("row_names", "group", "separator", "encoding", "text", "language", "stop_words", "unit")
+
+
+@dataclass(frozen=True)
+class Items:
+    """A matrix ready for an estimator, with its names, and how it came to be."""
+
+    X: Any
+    table: Table
+    item_names: NDArray[Any] | None
+    preparation: Prepare | None
+
+
+def prepare_items(table: Table, ignore: tuple[str, ...], prepare: Prepare) -> Items:
+    """Make items of the columns of a table; a matrix is taken as it is."""
+    frame = table.frame
+    if frame is None:
+        if ignore:
+            raise WrongUse(
+                f"--ignore {ignore[0]} names a column of a table, but this file holds a matrix; leave it out."
+            )
+        return Items(table.X, table, table.item_names, None)
+    for column in ignore:
+        if column not in frame.columns:
+            raise WrongUse(f"--ignore: there is no column {column!r}.")
+    frame = frame.drop(columns=list(ignore))
+    if not frame.shape[1]:
+        raise WrongUse("No columns are left beside the classes and those that are ignored; at least one is needed.")
+    with user_mistakes():
+        # Whether the result is large is known only when it is there; sparse is never too large.
+        wide = frame.shape[0] * frame.shape[1] > MOST_DENSE_CELLS
+        cells = prepare.set_params(sparse_output=wide).fit_transform(frame)
+    X = cells if wide else cells.to_numpy()
+    return Items(X, table, prepare.item_names_, prepare)
+
+
+def reading_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Keep what was said about the file and will hold for new data, in plain values."""
+    return {name: str(value) for name, value in given.items() if name in _LASTING and value is not None}
+
+
+def read_for_model(path: Path, model: Any, given: dict[str, Any], notes: Notes) -> tuple[Any, Table]:
+    """Read new data and bring it into the columns of the model."""
+    with user_mistakes():
+        table = _read_alike(path, model.about_, {name: value for name, value in given.items() if value is not None})
+        if model.preparation_ is None:
+            return _aligned(table, model, path, notes), table
+        if table.frame is None:
+            raise WrongUse(
+                f"{path} is a matrix, but the model was made from a table; give it one with the same columns."
+            )
+        return model.preparation_.set_params(sparse_output=False).transform(table.frame).to_numpy(), table
+
+
+def _read_alike(path: Path, about: dict[str, Any], given: dict[str, Any]) -> Table:
+    """Read a file as the data of the fit was read, as far as that can be said of it."""
+    before = about.get("reading", {})
+    if path.exists():
+        accepted = format_of(path, given.get("format"), "text" in (given | before)).options
+        before = {name: value for name, value in before.items() if name in accepted}
+        if about.get("kind") == "words" and "min_docs" in accepted:
+            # The model knows which words count; a single new document has them once.
+            before["min_docs"] = 1
+    try:
+        return read(path, **(before | given))
+    except ReadError:
+        # New rows need no names and no groups.
+        needed = {name: value for name, value in before.items() if name not in ("row_names", "group")}
+        if needed == before:
+            raise
+        return read(path, **(needed | given))
+
+
+def _aligned(table: Table, model: Any, path: Path, notes: Notes) -> Any:
+    """Bring the columns into the order of the model by their names: unknown ones go, absent ones are zero."""
+    known, names = model._item_names, table.item_names
+    cells = table.X if table.frame is None else table.frame.to_numpy()
+    if known is None or names is None:
+        if table.shape[1] != model.n_features_in_:
+            raise WrongUse(
+                f"{path} has {table.shape[1]} columns, but the model has {model.n_features_in_}; give it the same ones."
+            )
+        return cells
+    position = {str(name): k for k, name in enumerate(names)}
+    wanted = [position.get(str(name), -1) for name in known]
+    found = [k for k in wanted if k >= 0]
+    if not found:
+        raise WrongUse(
+            f"{path} has no item of the model, which knows {known[0]!r} and {len(known) - 1:,} others; check the names."
+        )
+    if len(found) < len(names):
+        notes.say(f"{len(names) - len(found):,} items that the model does not know are left out.")
+    if isinstance(cells, np.ndarray):
+        aligned = np.zeros((table.shape[0], len(known)), dtype=cells.dtype)
+        there = np.flatnonzero(np.array(wanted) >= 0)
+        aligned[:, there] = cells[:, found]
+        return aligned
+    picker = sp.csr_array(
+        (np.ones(len(found), dtype=np.int8), (found, np.flatnonzero(np.array(wanted) >= 0))),
+        shape=(len(names), len(known)),
+    )
+    return sp.csr_array(cells @ picker)
+
+
+def row_names_of(table: Table) -> list[str]:
+    """Return the names of the rows, or their numbers from 0."""
+    if table.row_names is not None:
+        return [str(name) for name in table.row_names]
+    return [str(row) for row in range(table.shape[0])]

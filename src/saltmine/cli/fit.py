@@ -1,0 +1,215 @@
+"""``saltmine fit``: from a file to patterns, tables and a report."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from saltmine.cli.data import Items, prepare_items, reading_options
+from saltmine.cli.errors import WrongUse, user_mistakes
+from saltmine.cli.options import JSON, PREPARING, QUIET, READING, options, parse_image
+from saltmine.cli.output import Notes, whole_folder
+from saltmine.cli.results import FILES, MODEL, print_summary, summary_of, write_results
+from saltmine.preparation import Prepare
+from saltmine.readers import Table, read
+
+SEARCHING = (
+    click.option(
+        "--method",
+        type=click.Choice(["csalt", "primp"]),
+        default="csalt",
+        show_default=True,
+        help="csalt compares classes, primp needs none.",
+    ),
+    click.option(
+        "--max-rank", type=click.IntRange(min=1), help="Most patterns to look for; found by itself if not given."
+    ),
+    click.option(
+        "--alpha",
+        type=click.FloatRange(0, 1, True, True),
+        default=0.01,
+        show_default=True,
+        help="Level of the significance gate.",
+    ),
+    click.option(
+        "--restarts",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Random starts; the best model is kept.",
+    ),
+    click.option("--jobs", type=int, help="Restarts that run at the same time."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same model."
+    ),
+    click.option(
+        "--binarize", type=float, metavar="NUMBER", help="Values of a matrix above it become ones, as 0 for counts."
+    ),
+    click.option(
+        "--algorithm",
+        type=click.Choice(["saltmine", "paper"]),
+        default="saltmine",
+        show_default=True,
+        help="How to search.",
+    ),
+    click.option(
+        "--stability",
+        type=click.IntRange(min=1),
+        metavar="REFITS",
+        help="Fit again on so many bootstrap samples: how often does everything come back?",
+    ),
+)
+WRITING = (
+    click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        default=Path("out"),
+        show_default=True,
+        help="Folder for the results.",
+    ),
+    click.option("--title", help="Title of the report."),
+    click.option(
+        "--image",
+        metavar="HxW",
+        callback=parse_image,
+        help="The columns are pixels of an image of this size, as 28x28.",
+    ),
+    click.option("--force", is_flag=True, help="Replace files in the folder that are not of an earlier run."),
+)
+
+
+@click.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@options(*READING, *PREPARING, *SEARCHING, *WRITING, JSON, QUIET)
+def fit(data: Path, **given: Any) -> None:
+    """Find patterns and alterations in DATA; write model, tables and report.
+
+    DATA is a file (csv, tsv, parquet, npz, mtx, dat, h5ad, vcf, bcf, maf, jsonl; text formats also as .gz, .xz, .bz2)
+    or a folder with one sub-folder of documents per class. Columns that are not yes/no become items: one per value, or
+    per interval of numbers.
+
+    The folder gets model.salt, patterns.csv, usage.csv, summary.json and report.html; a summary goes to standard
+    output.
+
+    \b
+    Examples:
+      saltmine fit baskets.csv --target shop -o out/
+      saltmine fit patients.csv --target diagnosis --threshold age=18,60 --missing item
+      saltmine fit reviews.jsonl.xz --target label --text text --max-rank 30
+      saltmine fit cells.h5ad --target condition --binarize 0
+      saltmine fit cohort.vcf.gz --labels samples.tsv --stability 20
+      saltmine fit baskets.dat --labels shops.txt --json
+    """
+    notes = Notes(given["quiet"])
+    with whole_folder(given["output"], FILES, sign=MODEL, force=given["force"]) as folder:
+        items = _read(data, given, notes)
+        about = _about(data, items, given)
+        begin = time.perf_counter()
+        model = _fit(items, given)
+        if given["stability"]:
+            _assess(model, items, given)
+        seconds = time.perf_counter() - begin
+        model.about_ = about
+        model.preparation_ = items.preparation
+        summary = summary_of(model, seconds)
+        notes.say("Writing the results ...")
+        write_results(model, items.table, summary, folder)
+    if given["as_json"]:
+        click.echo(json.dumps(summary, indent=1))
+    else:
+        print_summary(model, summary, given["output"])
+
+
+def _read(path: Path, given: dict[str, Any], notes: Notes) -> Items:
+    reading = {option.name: given[option.name] for option in _parameters(READING)}
+    notes.say(f"Reading {path} ...")
+    with user_mistakes():
+        table = read(path, **reading)
+    if table.y is None and given["method"] == "csalt":
+        raise WrongUse(_without_classes(path, table))
+    prepare = Prepare(bins=given["bins"], thresholds=given["thresholds"] or None, missing=given["missing"])
+    items = prepare_items(table, given["ignore"], prepare)
+    classes = f", {len(set(table.y.tolist()))} classes" if table.y is not None else ""
+    notes.say(f"{items.X.shape[0]:,} rows, {items.X.shape[1]:,} items{classes}.")
+    return items
+
+
+def _without_classes(path: Path, table: Table) -> str:
+    otherwise = "or look for patterns without classes with --method primp."
+    if table.frame is not None:
+        # A column of classes has few different texts; where there is none, any may be meant.
+        texts = table.frame.select_dtypes(exclude=["number", "bool"])
+        likely = [column for column in texts if texts[column].nunique() <= 20] or list(table.frame)
+        columns = ", ".join(str(column) for column in likely[:8])
+        more = ", ..." if len(likely) > 8 else ""
+        return f"Which column of {path} holds the classes, {columns}{more}? Name it with --target, {otherwise}"
+    return f"{path} says nothing about classes; name a file that does with --labels, {otherwise}"
+
+
+def _fit(items: Items, given: dict[str, Any]) -> Any:
+    from saltmine import CSalt, Primp
+
+    kind = CSalt if given["method"] == "csalt" else Primp
+    if given["binarize"] is not None and items.preparation is not None:
+        raise WrongUse("--binarize is for matrices of numbers; columns of a table are cut with --threshold or --bins.")
+    with user_mistakes():
+        model = kind(
+            algorithm=given["algorithm"],
+            alpha=given["alpha"],
+            binarize=given["binarize"],
+            max_rank=given["max_rank"],
+            n_restarts=given["restarts"],
+            n_jobs=given["jobs"],
+            random_state=given["seed"],
+            verbose=0 if given["quiet"] else 1,
+        )
+        return model.fit(items.X, items.table.y, item_names=items.item_names, row_names=items.table.row_names)
+
+
+def _assess(model: Any, items: Items, given: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    refits = given["stability"]
+    columns = (
+        TextColumn("Refits"),
+        BarColumn(bar_width=10),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(*columns, console=Console(stderr=True), disable=given["quiet"]) as bar:
+        line = bar.add_task("", total=refits)
+        model.assess_stability(
+            items.X, items.table.y, refits, given["seed"], on_refit=lambda done: bar.update(line, completed=done)
+        )
+
+
+def _about(path: Path, items: Items, given: dict[str, Any]) -> dict[str, Any]:
+    """Say what the data is, for the report and for new data."""
+    about: dict[str, Any] = {"source": path.name, "kind": items.table.kind, "reading": reading_options(given)}
+    if given["image"]:
+        height, width = given["image"]
+        if height * width != items.X.shape[1]:
+            raise WrongUse(
+                f"--image {height}x{width} has {height * width} pixels, but the data has {items.X.shape[1]} items."
+            )
+        about |= {"kind": "pixels", "image": given["image"]}
+    if given["title"]:
+        about["title"] = given["title"]
+    return about
+
+
+def _parameters(decorators: tuple[Any, ...]) -> list[click.Parameter]:
+    """Return what the options of a group are called."""
+
+    @options(*decorators)
+    def nothing() -> None: ...
+
+    parameters: list[click.Parameter] = nothing.__click_params__  # type: ignore[attr-defined]  # click puts them there
+    return parameters

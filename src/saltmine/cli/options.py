@@ -1,0 +1,96 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from saltmine.readers.registry import formats
+
+Command = Callable[..., Any]
+
+
+def parse_thresholds(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, list[float]]:
+    """Read numbers for columns, as age=18,60."""
+    thresholds = {}
+    for text in given:
+        column, separator, numbers = text.rpartition("=")
+        try:
+            thresholds[column] = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            separator = ""
+        if not separator or not column:
+            raise click.BadParameter(f"{text!r} is not COLUMN=NUMBERS, as age=18,60.")
+    return thresholds
+
+
+#: Options of `saltmine.read`.
+READING = (
+    click.option("--target", metavar="COLUMN", help="Column that holds the classes."),
+    click.option(
+        "--labels", type=click.Path(path_type=Path), help="File with the class of every row, or a sample sheet."
+    ),
+    click.option("--group", metavar="COLUMN", help="Column that says which rows belong together, as patients."),
+    click.option(
+        "--items", type=click.Path(path_type=Path), help="File with the item names, one per line (npz, mtx, dat)."
+    ),
+    click.option("--row-names", metavar="COLUMN", help="Column that names the rows."),
+    click.option("--format", type=click.Choice(list(formats())), help="File format, where the suffix does not tell."),
+    click.option("--separator", metavar="CHARACTER", help="Between the fields of a csv file."),
+    click.option("--encoding", help="Of text files, as latin-1; UTF-8 if not given."),
+    click.option("--text", metavar="COLUMN", help="Column that holds documents; words become items."),
+    click.option(
+        "--language", metavar="CODE", help="Language of the documents, en by default; none keeps words as they are."
+    ),
+    click.option("--stop-words", type=click.Path(path_type=Path), help="File with words to leave out, one per line."),
+    click.option("--min-docs", type=click.IntRange(min=1), help="Leave out words in fewer documents; 20 by default."),
+    click.option("--unit", type=click.Choice(["gene", "alteration"]), help="What the items of a MAF file are."),
+)
+
+#: Options of `saltmine.Prepare`, and which columns it sees.
+PREPARING = (
+    click.option("--ignore", metavar="COLUMN", multiple=True, help="Leave a column out; may be given several times."),
+    click.option("--bins", type=click.IntRange(min=2), default=4, show_default=True, help="Parts to cut numbers into."),
+    click.option(
+        "--threshold",
+        "thresholds",
+        metavar="COLUMN=NUMBERS",
+        multiple=True,
+        callback=parse_thresholds,
+        help="Where to cut a numeric column, as age=18,60; may be given several times.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["error", "item", "ignore"]),
+        default="error",
+        show_default=True,
+        help="What a missing value is: a mistake, an item of its own, or no item.",
+    ),
+)
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts.")
+QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+
+
+def options(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Apply options in the order in which help shall show them."""
+
+    def apply(command: Command) -> Command:
+        for option in reversed(groups):
+            command = option(command)
+        return command
+
+    return apply
+
+
+def parse_image(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
+    """Read the size of an image, as 28x28."""
+    if value is None:
+        return None
+    sides = value.lower().split("x")
+    if len(sides) != 2 or not all(side.isdigit() and int(side) > 0 for side in sides):
+        raise click.BadParameter(f"{value!r} is not HEIGHTxWIDTH, as 28x28.")
+    return [int(side) for side in sides]

@@ -1,0 +1,83 @@
+"""Write results whole or not at all, and say what happens on standard error."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from saltmine.cli.errors import WrongUse
+
+
+class Notes:
+    """Remarks for the person at the terminal: on standard error, so that standard output has the result alone."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+
+    def say(self, text: str) -> None:
+        """Say it, unless silence was asked for."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+
+@contextmanager
+def whole_folder(folder: Path, names: tuple[str, ...], sign: str, force: bool) -> Iterator[Path]:
+    """Give a folder to write files into, which move to their place when all of them are there.
+
+    Files of these names that are already there are replaced if ``sign``, one of them, is among them: then they are of
+    an earlier run. Else they are somebody's own, and only ``force`` replaces them.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise WrongUse(f"{folder} is a file; name a folder for the results.")
+    there = [name for name in names if (folder / name).exists()]
+    if there and sign not in there and not force:
+        raise WrongUse(f"{folder / there[0]} is not of an earlier run; choose another folder, or --force replaces it.")
+    made = _make(folder)
+    aside = folder / f".saltmine-{uuid.uuid4().hex}.part"
+    try:
+        aside.mkdir()
+        yield aside
+        for written in sorted(aside.iterdir()):
+            os.replace(written, folder / written.name)
+    except OSError as error:
+        raise WrongUse(f"The results cannot be written to {folder}: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+        for empty in made:
+            # A folder that was made for results that never came goes again; one with results in it stays.
+            if empty.is_dir() and not any(empty.iterdir()):
+                empty.rmdir()
+
+
+def _make(folder: Path) -> list[Path]:
+    """Make a folder and those above it; return what was made, the innermost first."""
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WrongUse(f"The folder {folder} cannot be made: {error.strerror or error}.") from error
+    return missing
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a path to write to, which is renamed when the block has ended well."""
+    if path.is_dir():
+        raise WrongUse(f"{path} is a folder; name a file in it.")
+    if not path.parent.is_dir():
+        raise WrongUse(f"There is no folder {str(path.parent)!r} for {path.name}; make it first.")
+    # The suffix stays: writers tell the format by it.
+    aside = path.with_name(f".{uuid.uuid4().hex}.part{path.suffix}")
+    try:
+        yield aside
+        os.replace(aside, path)
+    except OSError as error:
+        raise WrongUse(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        aside.unlink(missing_ok=True)

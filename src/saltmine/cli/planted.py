@@ -1,0 +1,152 @@
+"""``saltmine generate`` and ``saltmine score``: planted data, and how near a model comes to it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+from saltmine.cli.apply import load_model
+from saltmine.cli.data import read_for_model
+from saltmine.cli.errors import WrongUse, user_mistakes
+from saltmine.cli.options import JSON, QUIET, READING, options
+from saltmine.cli.output import Notes, whole_file
+
+TRUTH = ("components", "alterations", "usage")
+
+
+def _sizes(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
+    sizes = value.split(",")
+    if not all(size.strip().isdigit() and int(size) > 0 for size in sizes):
+        raise click.BadParameter(f"{value!r} is no list of class sizes, as 500,500.")
+    return [int(size) for size in sizes]
+
+
+@click.command()
+@click.argument("output", type=click.Path(path_type=Path))
+@click.option("--rows", default="500,500", show_default=True, callback=_sizes, help="Rows of every class.")
+@click.option("--columns", type=click.IntRange(min=1), default=800, show_default=True, help="Number of columns.")
+@click.option("--patterns", type=click.IntRange(min=0), default=24, show_default=True, help="Number of patterns.")
+@click.option("--noise", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Probability of a flip.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same data."
+)
+def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: float, seed: int) -> None:
+    """Make data with planted patterns and alterations, to try things on.
+
+    OUTPUT is an .npz file, which holds the data, the classes and the truth; or a .csv or .tsv file with the classes in
+    the column "class", and the truth beside it in an .npz file of the same name.
+
+    \b
+    Examples:
+      saltmine generate planted.npz
+      saltmine generate planted.csv --rows 300,200,100 --columns 400 --noise 0.05
+    """
+    from saltmine.datasets import make_planted
+
+    suffix = output.suffix.lower()
+    if suffix not in (".npz", ".csv", ".tsv"):
+        raise WrongUse(f"{output}: data is written as .npz, .csv or .tsv; choose one of these suffixes.")
+    with user_mistakes():
+        planted = make_planted(columns, rows, patterns, noise=noise, random_state=seed)
+    truth = {name: getattr(planted, name) for name in ("X", "y", *TRUTH)}
+    if suffix != ".npz":
+        frame = pd.DataFrame(planted.X.astype(np.int8), columns=[f"item_{i}" for i in range(columns)])
+        frame["class"] = planted.y
+        with whole_file(output) as aside:
+            frame.to_csv(aside, index=False, sep="," if suffix == ".csv" else "\t")
+    path = output.with_suffix(".npz")
+    with whole_file(path) as aside:
+        np.savez_compressed(aside, **truth)
+    files = str(output) if output == path else f"{output}, and the truth in {path}"
+    click.echo(f"{sum(rows):,} rows, {columns:,} columns, {patterns} patterns: {files}")
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--truth", type=click.Path(path_type=Path), help="File of planted data; DATA itself if it is one.")
+@options(*READING, JSON, QUIET)
+def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: bool, **reading: Any) -> None:
+    """Say how well MODEL describes the DATA it was fitted on, and how near it comes to planted truth.
+
+    \b
+    Examples:
+      saltmine score out/model.salt baskets.csv --target shop
+      saltmine score out/model.salt planted.npz
+      saltmine score out/model.salt planted.csv --target class --truth planted.npz
+    """
+    from saltmine.metrics import class_rank, residual
+
+    fitted = load_model(model)
+    X, table = read_for_model(data, fitted, reading, Notes(quiet))
+    if table.shape[0] != len(fitted.row_labels_):
+        raise WrongUse(
+            f"{data} has {table.shape[0]} rows, but the model was fitted on {len(fitted.row_labels_)}; give it the "
+            "same data."
+        )
+    with user_mistakes():
+        wrong = residual(fitted, X, fitted.row_labels_)
+        ones = int(fitted.item_counts_.sum())
+        figures: dict[str, Any] = {
+            "patterns": int(fitted.n_components_),
+            "class_rank": class_rank(fitted).tolist(),
+            "description_length": float(fitted.description_length_),
+            "null_description_length": float(fitted.null_description_length_),
+            "ones": ones,
+            "cells_in_error": wrong,
+            "errors_per_one": wrong / ones if ones else None,
+        }
+        if hasattr(fitted, "predict"):
+            figures["accuracy"] = float((fitted.predict(X) == fitted.row_labels_).mean())
+        planted = _truth(truth, data)
+        if planted is not None:
+            figures |= _against(planted, fitted)
+    if as_json:
+        click.echo(json.dumps(figures, indent=1))
+    else:
+        for name, value in figures.items():
+            click.echo(f"{name.replace('_', ' '):<26}{_shown(value)}")
+
+
+def _truth(truth: Path | None, data: Path) -> Any:
+    """Return the planted truth of an npz file, None where there is none to be expected."""
+    from saltmine.datasets import Planted
+
+    path = truth or data
+    if truth is None and path.suffix.lower() != ".npz":
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            parts = {name: archive[name] for name in ("X", "y", *TRUTH) if name in archive.files}
+    except (OSError, ValueError, EOFError) as error:
+        raise WrongUse(f"{path} cannot be read as planted data: {error}.") from error
+    if len(parts) == len(TRUTH) + 2:
+        return Planted(**parts)
+    if truth is not None:
+        raise WrongUse(f"{path} holds no planted truth; 'saltmine generate' makes such files.")
+    return None
+
+
+def _against(planted: Any, fitted: Any) -> dict[str, Any]:
+    from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
+
+    length = description_length(planted.X, planted.y, planted.components, planted.alterations, planted.usage)
+    return {
+        "f_measure": f_measure(planted, fitted),
+        "alteration_recall": alteration_recall(planted, fitted),
+        "planted_class_rank": class_rank(planted).tolist(),
+        "planted_description_length": length,
+    }
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.3f}" if abs(value) < 10 else f"{value:,.0f}"
+    if isinstance(value, list):
+        return ", ".join(str(entry) for entry in value)
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,130 @@
+"""What ``saltmine fit`` writes and prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from saltmine.cli.data import row_names_of
+from saltmine.readers import Table
+from saltmine.report import write_report
+from saltmine.report.payload import payload
+
+MODEL, PATTERNS, USAGE, SUMMARY, REPORT = "model.salt", "patterns.csv", "usage.csv", "summary.json", "report.html"
+FILES = (MODEL, PATTERNS, USAGE, SUMMARY, REPORT)
+# Patterns shown in the terminal, and items of each; the files have all.
+SHOWN, STRONGEST = 12, 6
+
+
+def summary_of(model: Any, seconds: float) -> dict[str, Any]:
+    """Return the facts of a fit in plain values, for people and scripts."""
+    page = payload(model)
+    names = page["items"]["names"]
+    classes = [entry["label"] for entry in page["classes"]]
+    patterns = [
+        {
+            "pattern": pattern["number"],
+            "kind": pattern["kind"],
+            "items": pattern["size"],
+            "usage": dict(zip(classes, pattern["usage"], strict=True)),
+            "gain": pattern["gain"],
+            "evidence": pattern["evidence"],
+            "stability": pattern["stability"],
+            "parts": [
+                {
+                    "role": "common" if part["role"] < 0 else classes[part["role"]],
+                    "kind": part["kind"],
+                    "items": part["size"],
+                    "strongest": [str(names[k]) for k in part["items"][:STRONGEST]],
+                }
+                for part in pattern["parts"]
+            ],
+        }
+        for pattern in page["patterns"]
+    ]
+    return {
+        "source": page["source"],
+        "answer": page["answer"],
+        "method": page["estimator"],
+        "version": page["version"],
+        "rows": page["shape"][0],
+        "columns": page["shape"][1],
+        "classes": {entry["label"]: entry["rows"] for entry in page["classes"]},
+        "n_patterns": len(patterns),
+        "description_length": page["description"]["with"],
+        "null_description_length": page["description"]["without"],
+        "seconds": round(seconds, 2),
+        "parameters": {name: value for name, value in model.get_params().items() if name != "callback"},
+        "files": list(FILES),
+        "patterns": patterns,
+    }
+
+
+def write_results(model: Any, table: Table, summary: dict[str, Any], folder: Path) -> None:
+    """Write all files of a fit."""
+    model.save(folder / MODEL)
+    model.patterns().to_csv(folder / PATTERNS, index=False)
+    usage_table(model.usage_, table, model.row_labels_ if table.y is not None else None).to_csv(
+        folder / USAGE, index=False
+    )
+    (folder / SUMMARY).write_text(json.dumps(summary, indent=1), encoding="utf-8")
+    write_report(model, folder / REPORT)
+
+
+def usage_table(usage: np.ndarray[Any, Any], table: Table, labels: Any = None) -> pd.DataFrame:
+    """Return which row uses which pattern, with names and classes where they are known."""
+    columns: dict[str, Any] = {"row": row_names_of(table)}
+    if labels is not None:
+        columns["class"] = labels
+    if table.groups is not None:
+        columns["group"] = table.groups
+    patterns = {f"pattern_{s}": usage[:, s].astype(np.int8) for s in range(usage.shape[1])}
+    return pd.DataFrame(columns | patterns)
+
+
+def print_summary(model: Any, summary: dict[str, Any], folder: Path) -> None:
+    """Print what was found: one sentence, the largest patterns, and where the rest is."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    # Wide enough for a file or a pipe; a terminal has its own width.
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=120)
+    console.print(Text(summary["answer"]))
+    length, without = summary["description_length"], summary["null_description_length"]
+    if summary["n_patterns"]:
+        saved = 1 - length / without
+        console.print(Text(f"Described in {length:,.0f} nats, {saved:.1%} less than without patterns.\n"))
+        grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+        grid.add_column("#", justify="right")
+        grid.add_column("items", ratio=1)
+        labels = list(summary["classes"])
+        for label in labels[:6]:
+            grid.add_column(Text(str(label)), justify="right")
+        for pattern in summary["patterns"][:SHOWN]:
+            used = [f"{pattern['usage'][label]:,}" for label in labels[:6]]
+            grid.add_row(str(pattern["pattern"]), _described(pattern), *used)
+        console.print(grid)
+        if summary["n_patterns"] > SHOWN:
+            console.print(Text(f"... and {summary['n_patterns'] - SHOWN} more."))
+    console.print(Text(f"Results in {folder}: open {folder / REPORT}"))
+
+
+def _described(pattern: dict[str, Any]) -> Any:
+    """Say in one line what a pattern consists of."""
+    from rich.text import Text
+
+    parts = []
+    for part in pattern["parts"]:
+        items = ", ".join(part["strongest"])
+        more = f" and {part['items'] - len(part['strongest'])} more" if part["items"] > len(part["strongest"]) else ""
+        lead = {"shared": "", "added": f"{part['role']} adds: ", "only": f"only {part['role']}: "}[part["kind"]]
+        parts.append(f"{lead}{items}{more}")
+    return Text("; ".join(parts))

@@ -1,0 +1,372 @@
+"""The command line, run as a user runs it: real files, exit codes, what goes to which stream."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from saltmine import CSalt, load
+from saltmine.cli.main import cli
+from saltmine.datasets import make_planted
+
+FILES = {"model.salt", "patterns.csv", "usage.csv", "summary.json", "report.html"}
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def refused(*arguments):
+    """Run a command that must end with one line of error and exit code 2; return the line."""
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    lines = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
+    assert len(lines) == 1, result.stderr
+    assert "Traceback" not in result.stderr
+    return lines[0]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with a table of people in two towns, and what is needed beside it."""
+    folder = tmp_path_factory.mktemp("data")
+    planted = make_planted(60, [80, 80], rank=3, noise=0.01, largest=True, random_state=4)
+    frame = pd.DataFrame(planted.X.astype(int), columns=[f"item {i}" for i in range(60)])
+    frame["colour"] = np.where(planted.X[:, 0], "red", "blue")
+    frame["age"] = np.random.default_rng(0).integers(18, 90, 160)
+    frame["town"] = np.array(["Mainz", "Trier"])[planted.y]
+    frame["name"] = [f"person {k}" for k in range(160)]
+    frame.to_csv(folder / "people.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def fitted(folder):
+    out = folder / "out"
+    result = run("fit", folder / "people.csv", "--target", "town", "--row-names", "name", "-o", out)
+    assert result.exit_code == 0, result.output
+    return out, result
+
+
+def test_fit_writes_everything_and_prints_the_answer(fitted):
+    out, result = fitted
+    assert {path.name for path in out.iterdir()} == FILES
+    assert "patterns" in result.stdout
+    assert str(out / "report.html") in result.stdout.replace("\n", "")
+    summary = json.loads((out / "summary.json").read_text())
+    model = load(out / "model.salt")
+    assert summary["n_patterns"] == model.n_components_ == len(summary["patterns"])
+    assert summary["classes"] == {"Mainz": 80, "Trier": 80}
+    usage = pd.read_csv(out / "usage.csv")
+    assert usage["row"].tolist() == [f"person {k}" for k in range(160)]
+    np.testing.assert_array_equal(usage.filter(like="pattern_"), model.usage_)
+    patterns = pd.read_csv(out / "patterns.csv")
+    assert len(patterns) == len(model.patterns())
+    assert set(patterns["item"]) <= set(model._item_names)
+    assert "Mainz" in (out / "report.html").read_text()
+
+
+def test_the_model_is_the_one_python_finds(fitted, folder):
+    model = load(fitted[0] / "model.salt")
+    frame = pd.read_csv(folder / "people.csv")
+    items = model.preparation_.transform(frame)
+    again = CSalt(random_state=0).fit(items, frame["town"])
+    np.testing.assert_array_equal(model.usage_, again.usage_)
+    np.testing.assert_array_equal(model.components_, again.components_)
+
+
+def test_standard_output_has_the_result_alone(folder, tmp_path):
+    result = run("fit", folder / "people.csv", "--target", "town", "--ignore", "name", "-o", tmp_path / "out", "--json")
+    assert json.loads(result.stdout)["rows"] == 160
+    assert "Reading" in result.stderr
+    quiet = run(
+        "fit", folder / "people.csv", "--target", "town", "--ignore", "name", "-o", tmp_path / "out", "--json", "-q"
+    )
+    assert quiet.stderr == ""
+    assert json.loads(quiet.stdout)["n_patterns"] == json.loads(result.stdout)["n_patterns"]
+
+
+def test_transform_and_predict_prepare_new_data_alike(fitted, folder, tmp_path):
+    model = load(fitted[0] / "model.salt")
+    new = pd.read_csv(folder / "people.csv").drop(columns="town").iloc[::-1]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    classes = run("predict", fitted[0] / "model.salt", tmp_path / "new.csv", "--lengths")
+    table = pd.read_csv(pd.io.common.StringIO(classes.stdout))
+    items = model.preparation_.transform(new)
+    assert table["class"].tolist() == model.predict(items.to_numpy()).tolist()
+    assert table["row"].tolist() == new["name"].tolist()
+    np.testing.assert_allclose(table[["nats_Mainz", "nats_Trier"]], model.code_lengths(items.to_numpy()), atol=1e-3)
+    usage = run("transform", fitted[0] / "model.salt", tmp_path / "new.csv", "-o", tmp_path / "usage.csv")
+    assert usage.exit_code == 0
+    assert usage.stdout == ""
+    np.testing.assert_array_equal(
+        pd.read_csv(tmp_path / "usage.csv").filter(like="pattern_"), model.transform(items.to_numpy())
+    )
+
+
+def test_new_rows_need_no_names(fitted, folder, tmp_path):
+    new = pd.read_csv(folder / "people.csv").drop(columns=["town", "name"]).head(3)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    result = run("predict", fitted[0] / "model.salt", tmp_path / "new.csv")
+    assert pd.read_csv(pd.io.common.StringIO(result.stdout))["row"].tolist() == [0, 1, 2]
+
+
+def test_known_classes_decide_which_alterations_count(fitted, folder):
+    model = load(fitted[0] / "model.salt")
+    result = run("transform", fitted[0] / "model.salt", folder / "people.csv", "--target", "town", "--json")
+    rows = pd.DataFrame(json.loads(result.stdout))
+    frame = pd.read_csv(folder / "people.csv")
+    items = model.preparation_.transform(frame).to_numpy()
+    np.testing.assert_array_equal(rows.filter(like="pattern_"), model.transform(items, frame["town"]))
+    accuracy = run("predict", fitted[0] / "model.salt", folder / "people.csv", "--target", "town")
+    assert "of the rows are given their own class" in accuracy.stderr
+
+
+def test_generate_fit_and_score_planted_data(tmp_path):
+    made = run(
+        "generate",
+        tmp_path / "planted.csv",
+        "--rows",
+        "120,100",
+        "--columns",
+        "100",
+        "--patterns",
+        "3",
+        "--noise",
+        "0.01",
+    )
+    assert made.exit_code == 0, made.output
+    for data, reading in (
+        ("planted.npz", []),
+        ("planted.csv", ["--target", "class", "--truth", tmp_path / "planted.npz"]),
+    ):
+        out = tmp_path / f"out-{data}"
+        assert run("fit", tmp_path / data, *reading[:2], "-o", out).exit_code == 0
+        result = run("score", out / "model.salt", tmp_path / data, *reading, "--json")
+        figures = json.loads(result.stdout)
+        assert figures["f_measure"] > 0.9
+        assert figures["planted_class_rank"] == figures["class_rank"]
+        assert figures["description_length"] < figures["null_description_length"]
+    plain = run("score", out / "model.salt", tmp_path / "planted.csv", "--target", "class")
+    assert "cells in error" in plain.stdout
+    assert "f measure" not in plain.stdout
+
+
+def test_stability_is_in_the_table(folder, tmp_path):
+    run(
+        "fit",
+        folder / "people.csv",
+        "--target",
+        "town",
+        "--ignore",
+        "name",
+        "--stability",
+        "2",
+        "-o",
+        tmp_path,
+        "--force",
+    )
+    assert pd.read_csv(tmp_path / "patterns.csv")["stability"].between(0, 1).all()
+
+
+def test_thresholds_and_bins_reach_the_items(folder, tmp_path):
+    people = folder / "people.csv"
+    run("fit", people, "--target", "town", "--ignore", "name", "--threshold", "age=30,60", "-o", tmp_path)
+    assert {"age<30", "30<=age<60", "age>=60"} <= set(load(tmp_path / "model.salt")._item_names)
+    run("fit", people, "--target", "town", "--ignore", "name", "--bins", "2", "-o", tmp_path)
+    assert sum("age" in name for name in load(tmp_path / "model.salt")._item_names) == 2
+
+
+def test_without_classes_primp_looks_for_patterns(folder, tmp_path):
+    result = run(
+        "fit", folder / "people.csv", "--method", "primp", "--ignore", "name", "--ignore", "town", "-o", tmp_path
+    )
+    assert result.exit_code == 0, result.output
+    assert load(tmp_path / "model.salt").n_components_ > 0
+    assert "without classes (--method primp)" in refused("predict", tmp_path / "model.salt", folder / "people.csv")
+    assert run("transform", tmp_path / "model.salt", folder / "people.csv").exit_code == 0
+
+
+def test_new_matrices_are_aligned_by_name(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [" ".join(f"i{k}" for k in np.flatnonzero(row)) for row in rng.random((60, 20)) < 0.3]
+    lines[:20] = ["i0 i1 i2 i3 i4"] * 20
+    (tmp_path / "old.dat").write_text("\n".join(lines) + "\n")
+    (tmp_path / "labels.txt").write_text("a\nb\n" * 30)
+    out = tmp_path / "out"
+    assert run("fit", tmp_path / "old.dat", "--labels", tmp_path / "labels.txt", "-o", out).exit_code == 0
+    (tmp_path / "new.dat").write_text("new i4 i3 i2 i1 i0\ni19\n")
+    result = run("transform", out / "model.salt", tmp_path / "new.dat")
+    assert "1 items that the model does not know are left out" in result.stderr
+    usage = pd.read_csv(pd.io.common.StringIO(result.stdout)).filter(like="pattern_")
+    assert usage.iloc[0].any()
+    assert not usage.iloc[1].any()
+    (tmp_path / "other.dat").write_text("x y\n")
+    assert "has no item of the model" in refused("transform", out / "model.salt", tmp_path / "other.dat")
+
+
+def test_report_writes_a_page_from_a_model(fitted, tmp_path):
+    result = run("report", fitted[0] / "model.salt", "-o", tmp_path / "page.html", "--title", "Two <towns>")
+    assert result.stdout.strip() == str(tmp_path / "page.html")
+    assert "Two &lt;towns&gt;" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "command", ["fit", "transform", "predict", "report", "score", "generate", "demo", "completion"]
+)
+def test_every_command_has_help_with_an_example(command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "Example" in result.stdout
+    assert f"  saltmine {command}" in result.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_printed(shell):
+    assert "_SALTMINE_COMPLETE" in run("completion", shell).stdout
+
+
+def test_completion_knows_commands_and_options():
+    environment = os.environ | {
+        "_SALTMINE_COMPLETE": "bash_complete",
+        "COMP_WORDS": "saltmine fit --tar",
+        "COMP_CWORD": "2",
+    }
+    result = subprocess.run([sys.executable, "-m", "saltmine"], env=environment, capture_output=True, text=True)
+    assert "--target" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.csv"], "There is no file"),
+        (["people.csv"], "holds the classes, colour, town? Name it with --target"),
+        (["people.csv", "--target", "twon"], "town"),
+        (["people.csv", "--target", "town"], "'name' holds 160 different texts in 160 rows"),
+        (["people.csv", "--target", "town", "--ignore", "nam"], "there is no column 'nam'"),
+        (["people.csv", "--target", "town", "--ignore", "name", "--threshold", "colour=1"], "'colour' has thresholds"),
+        (["people.csv", "--target", "town", "--ignore", "name", "--binarize", "0"], "--binarize is for matrices"),
+        (["people.csv", "--target", "town", "--ignore", "name", "--image", "3x3"], "--image 3x3 has 9 pixels"),
+        (["people.csv", "--target", "town", "--min-docs", "3"], "takes no min_docs"),
+        (["people.csv", "--target", "town", "--ignore", "name", "--jobs", "0"], "n_jobs must be"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line_and_leave_nothing_behind(folder, tmp_path, arguments, message):
+    line = refused("fit", folder / arguments[0], *arguments[1:], "-o", tmp_path / "new" / "out")
+    assert message in line
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit"], "Missing argument 'DATA'"),
+        (["fit", "x.csv", "--threshold", "age"], "'age' is not COLUMN=NUMBERS"),
+        (["fit", "x.csv", "--image", "28"], "'28' is not HEIGHTxWIDTH"),
+        (["generate", "x.npz", "--rows", "5,x"], "'5,x' is no list of class sizes"),
+        (["generate", "x.xlsx"], "is written as .npz, .csv or .tsv"),
+        (["generate", "absent/x.npz"], "There is no folder 'absent'"),
+        (["generate", "x.npz", "--columns", "5"], "patterns with 1 entries of their own each do not fit"),
+        (["predict", "absent.salt", "x.csv"], "There is no model file 'absent.salt'"),
+        (["explode"], "No such command 'explode'"),
+    ],
+)
+def test_wrong_use_is_explained(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.csv").write_text("age,town\n1,a\n")
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_files_of_others_are_not_replaced(folder, tmp_path):
+    (tmp_path / "patterns.csv").write_text("mine")
+    line = refused("fit", folder / "people.csv", "--target", "town", "--ignore", "name", "-o", tmp_path)
+    assert "patterns.csv is not of an earlier run" in line
+    assert (tmp_path / "patterns.csv").read_text() == "mine"
+    assert "is a file; name a folder" in refused("fit", folder / "people.csv", "-o", tmp_path / "patterns.csv")
+
+
+def test_a_failing_run_keeps_the_results_of_the_one_before(fitted, folder):
+    before = {path.name: path.read_bytes() for path in fitted[0].iterdir()}
+    refused("fit", folder / "people.csv", "--target", "age", "-o", fitted[0])
+    assert {path.name: path.read_bytes() for path in fitted[0].iterdir()} == before
+
+
+def test_data_that_does_not_belong_to_the_model_is_refused(fitted, folder, tmp_path):
+    model = fitted[0] / "model.salt"
+    (tmp_path / "few.csv").write_text("age,colour\n1,red\n")
+    assert "The column 'item 0' (and 60 more) is missing" in refused(
+        "predict", model, tmp_path / "few.csv", "--row-names", "colour"
+    )
+    np.savez(tmp_path / "m.npz", X=np.eye(3))
+    assert "the model was made from a table" in refused("predict", model, tmp_path / "m.npz")
+    pd.read_csv(folder / "people.csv").head(5).to_csv(tmp_path / "head.csv", index=False)
+    assert "has 5 rows, but the model was fitted on 160" in refused("score", model, tmp_path / "head.csv")
+    strange = pd.read_csv(folder / "people.csv").assign(town="Worms")
+    strange.to_csv(tmp_path / "strange.csv", index=False)
+    assert "'Worms' is not one of the model's" in refused(
+        "transform", model, tmp_path / "strange.csv", "--target", "town"
+    )
+    damaged = tmp_path / "damaged.salt"
+    damaged.write_bytes(model.read_bytes()[:500])
+    assert "is damaged or not a saltmine model" in refused("report", damaged)
+    np.savez(tmp_path / "no-truth.npz", X=np.eye(3))
+    assert "holds no planted truth" in refused(
+        "score", model, folder / "people.csv", "--truth", tmp_path / "no-truth.npz"
+    )
+
+
+def test_an_interrupted_fit_leaves_no_files(tmp_path):
+    """Ctrl-C in the middle of a long fit: one line, exit code 1, an empty place."""
+    assert (
+        run(
+            "generate", tmp_path / "large.npz", "--rows", "3000,3000", "--columns", "2000", "--patterns", "60"
+        ).exit_code
+        == 0
+    )
+    command = [sys.executable, "-m", "saltmine", "fit", str(tmp_path / "large.npz"), "-o", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "out").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 1, stderr
+    assert stdout == ""
+    assert "Interrupted; nothing was written." in stderr
+    assert "Traceback" not in stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_failure_of_ours_is_one_line_with_exit_code_1(tmp_path, monkeypatch, folder):
+    def broken(*_, **__):
+        raise RuntimeError("the solver lost its way")
+
+    monkeypatch.setattr(CSalt, "fit", broken)
+    arguments = ["fit", folder / "people.csv", "--target", "town", "--ignore", "name", "-o", tmp_path / "out"]
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert "Error: saltmine failed (RuntimeError: the solver lost its way); 'saltmine --debug ...'" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "out").exists()
+    assert "Traceback" in run("--debug", *arguments).stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(fitted, folder):
+    command = (
+        f"{sys.executable} -m saltmine transform {fitted[0] / 'model.salt'} {folder / 'people.csv'} --json | head -c 5"
+    )
+    result = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert result.stdout == '[{"ro'
+    assert result.stderr == ""
