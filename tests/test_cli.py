@@ -288,6 +288,33 @@ def test_wrong_use_is_explained(tmp_path, monkeypatch, arguments, message):
     assert "Traceback" not in result.stderr
 
 
+BROKEN = {
+    "ragged.csv": b"a,b,town\n1,0,Mainz\n1,0\n",
+    "twice.tsv": b"a\ta\ttown\n1\t0\tMainz\n",
+    "latin.csv": "a,town\n1,Köln\n".encode("latin-1"),
+    "empty.csv": b"",
+    "garbage.csv.gz": b"no gzip at all",
+    "garbage.parquet": b"PAR1 and nothing else",
+    "garbage.npz": b"PK\x03\x04 cut off",
+    "garbage.mtx": b"%%MatrixMarket matrix coordinate pattern general\n3 3 1\n9 9\n",
+    "garbage.dat.xz": b"\xfd7zXZ\x00 cut off",
+    "garbage.h5ad": b"\x89HDF\r\n\x1a\n cut off",
+    "garbage.vcf": b"##fileformat=VCFv4.2\nchr1\t1\n",
+    "garbage.vcf.gz": b"\x1f\x8b\x08\x04 cut off",
+    "garbage.maf": b"Hugo_Symbol\tChromosome\nTP53\t17\n",
+    "garbage.jsonl": b'{"label": "a", "text": "one"}\n{"label"\n',
+    "strange.xyz": b"1 2 3",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_files_of_every_format_are_one_line_and_exit_code_2(tmp_path, name):
+    (tmp_path / name).write_bytes(BROKEN[name])
+    line = refused("fit", tmp_path / name, *(["--target", "town"] if "csv" in name else []), "-o", tmp_path / "out")
+    assert name in line
+    assert not (tmp_path / "out").exists()
+
+
 def test_files_of_others_are_not_replaced(folder, tmp_path):
     (tmp_path / "patterns.csv").write_text("mine")
     line = refused("fit", folder / "people.csv", "--target", "town", "--ignore", "name", "-o", tmp_path)

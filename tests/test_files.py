@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from saltmine import CSalt, Primp, load
+from saltmine import CSalt, Prepare, Primp, load
 from saltmine.model.files import ModelFileError
 
 ARRAYS = (
@@ -19,6 +19,10 @@ ARRAYS = (
     "history_",
     "row_labels_",
     "classes_",
+    "class_counts_",
+    "carrier_counts_",
+    "pattern_gain_",
+    "alteration_gain_",
 )
 
 
@@ -122,11 +126,39 @@ def test_files_cut_short_or_altered_are_refused_with_a_sentence(path):
 
 
 def test_files_of_the_first_version_are_read(path, model):
-    rewrite(path, header={"version": 1}, pattern_evidence_=None, alteration_evidence_=None)
+    evidence = {"pattern_evidence_": None, "alteration_evidence_": None}
+    gains = {"pattern_gain_": None, "alteration_gain_": None, "carrier_counts_": None}
+    rewrite(path, header={"version": 1}, **evidence, **gains)
     old = load(path)
     np.testing.assert_array_equal(old.components_, model.components_)
     assert np.isnan(old.pattern_evidence_).all()
     assert old.patterns()["evidence"].isna().all()
+
+
+def test_files_of_the_second_version_are_read(path, model, tmp_path):
+    rewrite(path, header={"version": 2}, pattern_gain_=None, alteration_gain_=None, carrier_counts_=None)
+    old = load(path)
+    table = old.patterns()
+    np.testing.assert_array_equal(table["evidence"], model.patterns()["evidence"])
+    assert table["gain"].isna().all()
+    # Added items are tested on counts that all versions have; patterns of one class need the carriers.
+    assert table.loc[table.kind == "only", "p_value"].isna().all()
+    old.report(tmp_path / "report.html")
+    old.save(tmp_path / "again.salt")
+    assert load(tmp_path / "again.salt").carrier_counts_ is None
+
+
+def test_names_preparation_and_what_is_known_of_the_data_come_back(tmp_path):
+    table = pd.DataFrame({"colour": ["red", "blue"] * 10, "age": np.arange(20)})
+    prepare = Prepare(thresholds={"age": [7]}).fit(table)
+    model = CSalt(random_state=0).fit(prepare.transform(table), ["a", "b"] * 10, row_names=[f"r{k}" for k in range(20)])
+    model.preparation_ = prepare
+    model.about_ = {"source": "table.csv", "image": [2, 2]}
+    model.save(tmp_path / "m.salt")
+    again = load(tmp_path / "m.salt")
+    assert again.row_names_.tolist() == model.row_names_.tolist()
+    assert again.about_ == model.about_
+    pd.testing.assert_frame_equal(again.preparation_.transform(table), prepare.transform(table))
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04 and then nothing", b"\x93NUMPY\x01\x00"])
@@ -176,6 +208,16 @@ def test_nothing_in_a_file_is_executed(path, tmp_path, monkeypatch):
         ({"noise_counts_": np.full((2, 100), -1)}, "noise_counts_ holds no counts"),
         ({"history_": np.array(["a"])}, "history_ is no list of numbers"),
         ({"header": {"version": float("inf")}}, "is not a saltmine model"),
+        ({"header": {"row_names": ["one"]}}, "row names differ"),
+        ({"header": {"about": 7}}, "what is said of the data is no table"),
+        (
+            {"header": {"preparation": {"bins": 4, "missing": "error", "columns": []}}},
+            "preparation makes other columns",
+        ),
+        ({"header": {"preparation": {"bins": 4}}}, "parts do not fit together"),
+        ({"header": {"refits": 3}}, "parts do not fit together"),
+        ({"carrier_counts_": np.zeros(3, int)}, "carrier_counts_ holds no counts"),
+        ({"pattern_gain_": np.zeros(99)}, "pattern_gain_ is no table of numbers"),
         ({"header": {"n_iter_": "many"}}, "n_iter_ is no number"),
         ({"header": {"parameters": {"binarize": "x"}}}, "binarize must be a number"),
         ({"header": {"classes": {"labels": ["a", "b"], "dtype": "<U500000000"}}}, "labels are of no known kind"),

@@ -3,6 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import fisher_exact
 
 from saltmine import CSalt
 from saltmine.model.patterns import pattern_table
@@ -39,6 +40,27 @@ def test_support_is_the_share_of_using_rows_that_have_the_item(named):
                 assert row[f"support_{label}"] == pytest.approx(frame.loc[uses, row["item"]].mean())
             else:
                 assert np.isnan(row[f"support_{label}"])
+
+
+def test_shares_are_of_all_rows_and_lift_compares_with_them(named):
+    frame, labels, model = named
+    for _, row in model.patterns().iterrows():
+        for label in model.classes_:
+            share = frame.loc[labels == label, row["item"]].mean()
+            assert row[f"share_{label}"] == pytest.approx(share)
+            if row[f"usage_{label}"]:
+                assert row[f"lift_{label}"] == pytest.approx(row[f"support_{label}"] / share)
+            else:
+                assert np.isnan(row[f"lift_{label}"])
+
+
+def test_what_is_shared_has_no_test_and_what_belongs_to_a_class_has_one(named):
+    table = named[2].patterns()
+    assert set(table.kind) == {"shared", "added", "only"}
+    tested = table.kind != "shared"
+    assert table.loc[~tested, ["p_value", "q_value"]].isna().all(axis=None)
+    assert table.loc[tested, "p_value"].between(0, 1).all()
+    assert (table.loc[tested, "q_value"] >= table.loc[tested, "p_value"]).all()
 
 
 def fitted_by_hand(components, alterations, usage, labels, hits=None, carriers=None):
@@ -83,6 +105,33 @@ def test_kinds_tell_shared_added_and_own_items_apart():
     assert found[2, 0] == ("b", "only")
     # Two of three classes are several.
     assert found[3, 0] == ("common", "shared")
+
+
+def test_an_added_item_is_tested_among_the_rows_that_use_the_pattern():
+    components = np.array([[1, 1, 0]], dtype=bool)
+    alterations = np.zeros((3, 1, 3), dtype=bool)
+    alterations[:2, 0, 2] = True  # two classes add it: each is compared with the third
+    labels = np.repeat(["a", "b", "c"], 10)
+    usage = np.ones((30, 1), dtype=bool)
+    hits = np.array([[10, 10, 9, 9], [10, 10, 5, 5], [10, 10, 1, 1]])
+    table = fitted_by_hand(components, alterations, usage, labels, hits)
+    p_values = table.p_value[table.kind == "added"].tolist()
+    assert p_values[0] == pytest.approx(fisher_exact([[9, 1], [1, 9]], alternative="greater")[1])
+    assert p_values[1] == pytest.approx(fisher_exact([[5, 5], [1, 9]], alternative="greater")[1])
+    assert table.q_value[table.kind == "added"].tolist() == pytest.approx([2 * p_values[0], p_values[1]])
+
+
+def test_a_pattern_of_one_class_is_one_test_on_all_rows():
+    components = np.array([[1, 1, 1, 0]], dtype=bool)
+    labels = np.repeat(["a", "b"], 20)
+    usage = np.zeros((40, 1), dtype=bool)
+    usage[:8] = True
+    nothing = np.zeros((2, 1, 4), dtype=bool)
+    table = fitted_by_hand(components, nothing, usage, labels, carriers=np.array([[9], [2]]))
+    expected = fisher_exact([[9, 11], [2, 18]], alternative="greater")[1]
+    # Three items, one test: nothing to correct for.
+    assert table.p_value.tolist() == pytest.approx([expected] * 3)
+    assert table.q_value.tolist() == pytest.approx([expected] * 3)
 
 
 def test_a_class_called_common_is_not_mistaken_for_the_shared_part():

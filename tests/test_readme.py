@@ -1,27 +1,62 @@
-"""The README's code runs as it stands and prints what the README shows."""
+"""The README's commands and code run as they stand and print what the README shows."""
 
 import contextlib
 import io
 import re
+import shlex
+import shutil
 from pathlib import Path
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+import matplotlib as mpl
+import pytest
+from click.testing import CliRunner
+
+from saltmine.cli.main import cli
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+SHOWN = re.findall(r"```text\n(.*?)```", README, flags=re.DOTALL)
 
 
-def test_the_code_runs_and_the_output_is_the_one_shown(tmp_path, monkeypatch):
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Go to a folder that has what the README needs of this one."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_commands_run_and_print_what_is_shown(folder):
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL) for line in block.splitlines()]
+    commands = [line for line in lines if line.startswith("saltmine ")]
+    assert len(commands) == 4
+    printed = []
+    for line in commands:
+        command, _, target = line.partition(" > ")
+        result = CliRunner().invoke(cli, shlex.split(command)[1:])
+        assert result.exit_code == 0, result.output
+        if target:
+            (folder / target).write_text(result.stdout)
+        printed.append(result.stdout)
+    assert printed[0].split() == SHOWN[0].split()
+    for name in ("out/report.html", "out/patterns.csv", "out/summary.json", "classes.csv", "usage.csv", "talk.html"):
+        assert (folder / name).stat().st_size > 0
+
+
+def test_the_code_runs_and_the_output_is_the_one_shown(folder):
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    (shown,) = re.findall(r"```text\n(.*?)```", README, flags=re.DOTALL)
     assert len(blocks) == 2
+    mpl.use("Agg")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile("".join(blocks), "README.md", "exec"), {})
-    assert printed.getvalue().split() == shown.split()
-    assert (tmp_path / "model.salt").exists()
+    assert printed.getvalue().split() == SHOWN[1].split()
+    assert (folder / "model.salt").exists()
+    assert (folder / "report.html").exists()
 
 
 def test_every_file_it_points_to_exists():
     links = re.findall(r"\]\(([^)#]+)\)", README)
     assert links
     for link in links:
-        assert (Path(__file__).parents[1] / link).exists(), link
+        assert (ROOT / link).exists(), link

@@ -33,7 +33,7 @@ def model_html(model: Any) -> str:
         body.append("".join(f'<td style="{_STYLE}">{cell}</td>' for cell in cells))
     more = len(page["patterns"]) - SHOWN
     rest = f"<p>{more} more patterns: model.patterns(), model.report('report.html').</p>" if more > 0 else ""
-    lead = f"<b>{escape(page['estimator'])}</b>: {escape(page['answer'])}"
+    lead = f"<b>{escape(type(model).__name__)}</b>: {escape(page['answer'])}"
     if not page["patterns"]:
         return f"<div><p>{lead}</p></div>"
     return f"<div><p>{lead}</p>{_grid(head, body)}{rest}</div>"

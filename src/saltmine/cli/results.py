@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import saltmine
 from saltmine.cli.data import row_names_of
 from saltmine.readers import Table
 from saltmine.report import write_report
@@ -16,8 +17,8 @@ from saltmine.report.payload import payload
 
 MODEL, PATTERNS, USAGE, SUMMARY, REPORT = "model.salt", "patterns.csv", "usage.csv", "summary.json", "report.html"
 FILES = (MODEL, PATTERNS, USAGE, SUMMARY, REPORT)
-# Patterns shown in the terminal, and items of each; the files have all.
-SHOWN, STRONGEST = 12, 6
+# Patterns shown in the terminal, and items of each of their parts; in the summary there are more, in the tables all.
+SHOWN, SAID, STRONGEST = 12, 5, 10
 
 
 def summary_of(model: Any, seconds: float) -> dict[str, Any]:
@@ -49,8 +50,8 @@ def summary_of(model: Any, seconds: float) -> dict[str, Any]:
     return {
         "source": page["source"],
         "answer": page["answer"],
-        "method": page["estimator"],
-        "version": page["version"],
+        "method": type(model).__name__,
+        "version": saltmine.__version__,
         "rows": page["shape"][0],
         "columns": page["shape"][1],
         "classes": {entry["label"]: entry["rows"] for entry in page["classes"]},
@@ -123,8 +124,8 @@ def _described(pattern: dict[str, Any]) -> Any:
 
     parts = []
     for part in pattern["parts"]:
-        items = ", ".join(part["strongest"])
-        more = f" and {part['items'] - len(part['strongest'])} more" if part["items"] > len(part["strongest"]) else ""
+        items = ", ".join(part["strongest"][:SAID])
+        more = f" and {part['items'] - SAID} more" if part["items"] > SAID else ""
         lead = {"shared": "", "added": f"{part['role']} adds: ", "only": f"only {part['role']}: "}[part["kind"]]
         parts.append(f"{lead}{items}{more}")
     return Text("; ".join(parts))
