@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,7 +64,7 @@ def bootstrap_rows(numbers: NDArray[np.intp], rng: np.random.Generator) -> NDArr
 
 
 def compare(
-    components: Bools, alterations: Bools, usage_counts: NDArray[np.int64], refits: Sequence[Bools]
+    components: Bools, alterations: Bools, usage_counts: NDArray[np.int64], refits: Iterable[Bools]
 ) -> Stability:
     """Look for every part of a model in the refits, each given by what `carried` returns for it."""
     original = carried(components, alterations, usage_counts)
@@ -73,14 +73,16 @@ def compare(
     found = np.zeros(len(parts[0]))
     altered = alterations.any(axis=2)
     kept = np.zeros(altered.shape)
+    n = 0
     for refit in refits:
+        n += 1
         partner = _partners(original, refit)
         patterns += partner >= 0
         here = _entries_found(original, refit, partner, parts)
         found += here
         kept += _alterations_found(here, parts, altered.shape)
-    n = max(len(refits), 1)
-    return Stability(len(refits), patterns / n, np.where(altered, kept / n, np.nan), found / n)
+    share = 1 / max(n, 1)
+    return Stability(n, patterns * share, np.where(altered, kept * share, np.nan), found * share)
 
 
 def _partners(original: Bools, refit: Bools) -> NDArray[np.intp]:
@@ -108,12 +110,11 @@ def _entries_found(
     """
     pattern, item, owner = parts
     found = np.zeros(len(pattern), dtype=bool)
-    for k in np.flatnonzero(partner[pattern] >= 0):
-        before, after = original[pattern[k], :, item[k]], refit[partner[pattern[k]], :, item[k]]
-        if owner[k] < 0:
-            found[k] = bool((after >= before).all())
-        else:
-            found[k] = bool(after[owner[k]] and (~before & ~after).any())
+    here = np.flatnonzero(partner[pattern] >= 0)
+    before, after = original[pattern[here], :, item[here]], refit[partner[pattern[here]], :, item[here]]
+    shared_again = (after >= before).all(axis=1)
+    added_again = after[np.arange(len(here)), owner[here]] & (~before & ~after).any(axis=1)
+    found[here] = np.where(owner[here] < 0, shared_again, added_again)
     return found
 
 
