@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 import saltmine
 from saltmine import CSalt, Prepare
 from saltmine.preparation.columns import quantile_cuts
+from saltmine.preparation.transformer import LONG
 
 
 @pytest.fixture
@@ -86,6 +87,25 @@ def test_cuts_have_few_digits_and_parts_of_equal_size():
 def test_counts_with_many_zeros_are_cut_above_zero():
     items = Prepare().fit_transform(pd.DataFrame({"visits": [0] * 50 + [1, 2, 3, 4, 5, 6]}))
     assert list(items.columns) == ["visits<1", "visits>=1"]
+
+
+def test_long_tables_are_prepared_in_parts_of_columns_but_alike():
+    rng = np.random.default_rng(0)
+    rows = LONG + 1
+    long = pd.DataFrame(
+        {
+            "x": rng.normal(size=rows),
+            "colour": rng.choice(["red", "blue"], rows),
+            "on": rng.integers(0, 2, rows),
+            "gap": np.where(rng.random(rows) < 0.1, np.nan, rng.integers(0, 9, rows)),
+        }
+    )
+    prepare = Prepare(missing="item")
+    whole = prepare.fit_transform(long)
+    halves = [prepare.transform(part) for part in (long[: rows // 2], long[rows // 2 :])]
+    pd.testing.assert_frame_equal(whole, pd.concat(halves))
+    with pytest.raises(ValueError, match=r"Column 'gap' has no value"):
+        Prepare().fit(long)
 
 
 def test_names_pass_through_a_pipeline(table):

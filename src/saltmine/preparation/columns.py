@@ -26,6 +26,9 @@ class Column:
         self.values = values
         self.name = name
 
+    def __len__(self) -> int:
+        return len(self.values)
+
     @cached_property
     def missing(self) -> NDArray[np.bool_] | None:
         """Where there is no value; None if there is one everywhere."""

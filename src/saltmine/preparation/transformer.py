@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ERROR, ITEM, IGNORE = "error", "item", "ignore"
+# Tables with as many rows are worth several threads.
+LONG = 20_000
+
+Result = TypeVar("Result")
 
 
 class Prepare(TransformerMixin, BaseEstimator):
@@ -88,7 +93,7 @@ class Prepare(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         frame = self._known_columns(X)
         columns = _columns(frame)
-        return self._items([self._encode(*pair) for pair in zip(self._encoders, columns, strict=True)], frame.index)
+        return self._items(_each(self._encode, columns, self._encoders), frame.index)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the items."""
@@ -128,14 +133,15 @@ class Prepare(TransformerMixin, BaseEstimator):
         for name in given:
             if name not in frame.columns:
                 raise ValueError(f"There is no column {name!r} to cut at thresholds; see its name in the table.")
+
+        def choose(column: Column) -> Encoder:
+            self._reject_missing(column)
+            return choose_encoder(column, self.bins, given.get(column.name))
+
         columns = _columns(frame)
-        with_missing = set()
-        for column in columns:
-            if column.missing is not None:
-                self._reject_missing(column)
-                with_missing.add(column.name)
-        self._keep([choose_encoder(column, self.bins, given.get(column.name)) for column in columns], with_missing)
-        return frame, [self._encode(*pair) for pair in zip(self._encoders, columns, strict=True)]
+        encoders = _each(choose, columns)
+        self._keep(encoders, {column.name for column in columns if column.missing is not None})
+        return frame, _each(self._encode, columns, encoders)
 
     def _keep(self, encoders: list[Encoder], with_missing: set[str]) -> None:
         self._encoders = encoders
@@ -198,7 +204,7 @@ class Prepare(TransformerMixin, BaseEstimator):
             raise ValueError(f"The column {missing[0]!r}{more} is missing; new data needs all columns of the fit.")
         return frame[wanted]
 
-    def _encode(self, encoder: Encoder, column: Column) -> Codes:
+    def _encode(self, column: Column, encoder: Encoder) -> Codes:
         codes = encoder.encode(column)
         if column.missing is not None:
             self._reject_missing(column)
@@ -223,11 +229,22 @@ class Prepare(TransformerMixin, BaseEstimator):
         if self.sparse_output:
             return _sparse_items(codes, offsets, shape)
         # Column by column in memory, as tables are.
-        items = np.zeros(shape, dtype=bool, order="F")
-        for column, (begin, end) in zip(codes, pairwise(offsets), strict=True):
+        items = np.empty(shape, dtype=bool, order="F")
+
+        def fill(column: Codes, begin: int, end: int) -> None:
             for k in range(end - begin):
                 np.equal(column, k, out=items[:, begin + k])
+
+        _each(fill, codes, offsets[:-1].tolist(), offsets[1:].tolist())
         return pd.DataFrame(items, columns=self.item_names_, index=index, copy=False)
+
+
+def _each(function: Callable[..., Result], column_wise: Sequence[Any], *more: Sequence[Any]) -> list[Result]:
+    """Call the function for every column, on all cores where the table is long enough to pay for it."""
+    if len(column_wise[0]) < LONG:
+        return list(map(function, column_wise, *more))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(function, column_wise, *more))
 
 
 def _columns(frame: pd.DataFrame) -> list[Column]:
