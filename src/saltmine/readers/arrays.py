@@ -178,8 +178,11 @@ class _Archive:
 
 
 def _csr(matrix: Any) -> sp.csr_array:
-    if hasattr(matrix, "check_format"):
-        # Indices out of bounds would make compiled code read memory that is not ours.
+    # Indices out of bounds would make compiled code use memory that is not its own. The first check is part of the
+    # second, but left out there if the last of the pointers is 0.
+    if hasattr(matrix, "indptr"):
+        if np.any(matrix.indptr[1:] < matrix.indptr[:-1]):
+            raise ValueError("its index pointer decreases")
         matrix.check_format(full_check=True)
     rows = sp.csr_array(matrix)
     rows.sum_duplicates()

@@ -48,8 +48,8 @@ def parse_matrixmarket(data: bytes, path: Path) -> NDArray[Any] | sp.csr_array:
     entries = _entries(data, header, path)
     if len(entries) != header.n_entries:
         raise ReadError(
-            f"{path} has {len(entries)} entries, but by its line {header.n_lines} there should be {header.n_entries}; get "
-            "or write the file again."
+            f"{path} has {len(entries)} entries, but by its line {header.n_lines} there should be {header.n_entries}; "
+            "get or write the file again."
         )
     with parsing(path, "MatrixMarket file that fits in memory"):
         return _sparse(entries, header) if header.is_sparse else _dense(entries["value"].to_numpy(), header)

@@ -21,7 +21,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}(?:['-][^\W\d_]+)*$")
 # Fewer short lower-case names may as well be goods in a shop.
 _FEWEST_WORDS = 500
 _MOST_CHROMOSOMES = 40
-_BINS_OF_LONGEST, _MOST_BINS = 600, 3000
+_BINS_OF_LONGEST = 600
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Layout:
     n_places: int
 
 
-def kind_of_items(names: Sequence[Any] | None, about: dict[str, Any]) -> str:
-    """Return what the items are: what the reader of the file said, else what most of their names look like.
+def kind_of_items(names: Sequence[Any] | NDArray[Any] | None, about: dict[str, Any]) -> str:
+    """Return what the items are: what the reader of the file knew, else what most of their names look like.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def kind_of_items(names: Sequence[Any] | None, about: dict[str, Any]) -> str:
         return str(about["kind"])
     if about.get("image") is not None:
         return PIXELS
-    if not about.get("kind") and names is not None and len(names):
+    if names is not None and len(names):
         texts = [name for name in names if isinstance(name, str)]
         if _most(texts, names, _PIXEL):
             return PIXELS
@@ -62,20 +62,23 @@ def kind_of_items(names: Sequence[Any] | None, about: dict[str, Any]) -> str:
     return ITEMS
 
 
-def layout_of(kind: str, names: Sequence[Any] | None, n_items: int, about: dict[str, Any]) -> Layout | None:
-    """Return where the items lie, or None where they have no places."""
+def layout_of(
+    kind: str, names: Sequence[Any] | NDArray[Any] | None, n_items: int, about: dict[str, Any], most_places: int
+) -> Layout | None:
+    """Return where the items lie, or None where they have no places, or have more of them than a page can hold."""
     if kind == PIXELS:
-        return _image(names, n_items, about.get("image"))
+        image = _image(names, n_items, about.get("image"))
+        return image if image is not None and image.n_places <= most_places else None
     if kind == LOCI and names is not None:
-        return _chromosomes([str(name) for name in names])
+        return _chromosomes([str(name) for name in names], most_places)
     return None
 
 
-def _most(texts: list[str], names: Sequence[Any], look: re.Pattern[str]) -> bool:
+def _most(texts: list[str], names: Sequence[Any] | NDArray[Any], look: re.Pattern[str]) -> bool:
     return sum(look.match(text) is not None for text in texts) > 0.9 * len(names)
 
 
-def _image(names: Sequence[Any] | None, n_items: int, size: Sequence[int] | None) -> Layout | None:
+def _image(names: Sequence[Any] | NDArray[Any] | None, n_items: int, size: Sequence[int] | None) -> Layout | None:
     found = [_PIXEL.match(str(name)) for name in names] if names is not None else []
     if found and all(found):
         row, column = np.array([[int(part) for part in match.groups()] for match in found if match]).T
@@ -93,7 +96,7 @@ def _image(names: Sequence[Any] | None, n_items: int, size: Sequence[int] | None
     return Layout({"kind": PIXELS, "height": height, "width": width}, place.astype(np.int64), height * width)
 
 
-def _chromosomes(names: list[str]) -> Layout | None:
+def _chromosomes(names: list[str], most_bins: int) -> Layout | None:
     found = [_LOCUS.match(name) for name in names]
     where = [(match[1], int(match[2])) if match else ("", -1) for match in found]
     longest: dict[str, int] = {}
@@ -104,7 +107,7 @@ def _chromosomes(names: list[str]) -> Layout | None:
         return None
     drawn = sorted(sorted(longest, key=lambda name: -longest[name])[:_MOST_CHROMOSOMES], key=_natural)
     lengths = np.array([longest[name] for name in drawn], dtype=np.float64) + 1
-    per_base = min(_BINS_OF_LONGEST / lengths.max(), _MOST_BINS / lengths.sum())
+    per_base = min(_BINS_OF_LONGEST / lengths.max(), most_bins / lengths.sum())
     bins = np.maximum(1, np.ceil(lengths * per_base)).astype(np.int64)
     first = dict(zip(drawn, (np.cumsum(bins) - bins).tolist(), strict=True))
     last = dict(zip(drawn, (np.cumsum(bins) - 1).tolist(), strict=True))

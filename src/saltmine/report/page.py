@@ -17,7 +17,7 @@ from typing import Any
 from saltmine.report.payload import payload
 from saltmine.report.summary import outline
 
-STYLES = ("base.css", "sections.css", "small.css")
+STYLES = ("base.css", "map.css", "cards.css", "pictures.css", "small.css")
 # Each file uses what those before it define.
 SCRIPTS = (
     "dom.js",
@@ -25,6 +25,7 @@ SCRIPTS = (
     "overview.js",
     "pictures.js",
     "cloud.js",
+    "items.js",
     "cards.js",
     "toolbar.js",
     "usage.js",

@@ -21,7 +21,7 @@ from saltmine.report.usage import usage_lines
 # Characters that the places of all parts may take.
 PICTURE_BUDGET = 1_200_000
 LONGEST_NAME = 500
-HEADING_ITEMS = 5
+HEADING_ITEMS, ENOUGH_ITEMS = 5, 3
 DIFFERENCES = 12
 
 
@@ -105,9 +105,9 @@ def _patterns(model: Any, kind: str, about: dict[str, Any]) -> dict[str, Any]:
     """Return the patterns, the items in them, and how many of these a pattern and role has at most."""
     parts = Parts(model)
     n_parts = len(parts.begins) - 1
-    layout = layout_of(kind, model._item_names, int(model.n_features_in_), about)
-    if layout is not None and n_parts * layout.n_places / 6 > PICTURE_BUDGET:
-        layout = None
+    # A place takes a bit in every part, and a character holds six of them.
+    most_places = 6 * PICTURE_BUDGET // max(1, n_parts)
+    layout = layout_of(kind, model._item_names, int(model.n_features_in_), about, most_places)
     names = _item_texts(model)
     limit, shown = parts.choose_limit(names)
     position = np.full(int(model.n_features_in_), -1)
@@ -144,14 +144,15 @@ def _pattern(model: Any, s: int) -> dict[str, Any]:
     }
 
 
-def _heading(parts: list[dict[str, Any]]) -> list[int]:
-    """Name a pattern by the strongest items of its first part, and where these are few, by those of the next."""
-    heading: list[int] = []
-    for part in parts:
-        heading += [k for k in part["items"] if k not in heading]
-        if len(heading) >= 2:
-            break
-    return heading[:HEADING_ITEMS]
+def _heading(parts: list[dict[str, Any]]) -> list[list[int]]:
+    """Name a pattern by its strongest items, with their roles: of the first part; if few, of the others in turn."""
+    heading: dict[int, int] = dict.fromkeys(parts[0]["items"][:HEADING_ITEMS], parts[0]["role"])
+    others = parts[1:] if len(heading) < ENOUGH_ITEMS else []
+    for rank in range(HEADING_ITEMS):
+        for part in others:
+            if rank < len(part["items"]):
+                heading.setdefault(part["items"][rank], part["role"])
+    return [[item, role] for item, role in heading.items()][:HEADING_ITEMS]
 
 
 def _differences(model: Any) -> list[dict[str, Any]]:

@@ -10,7 +10,9 @@ const pen = document.createElement("canvas").getContext("2d");
 function cloudOrTable(pattern, tables) {
   const frame = el("div", { class: "cloud" });
   const list = el("div", { class: "parts", hidden: true });
-  const choices = ["Cloud", "Table"].map((name, k) => el("button", { type: "button", "aria-pressed": String(k === 0) }, name));
+  const choices = ["Cloud", "Table"].map((name, k) =>
+    el("button", { type: "button", "aria-pressed": String(k === 0) }, name),
+  );
   choices.forEach((choice, k) =>
     choice.addEventListener("click", () => {
       choices.forEach((other) => other.setAttribute("aria-pressed", String(other === choice)));
@@ -20,7 +22,10 @@ function cloudOrTable(pattern, tables) {
     }),
   );
   // The frame has a width only after the card is in the page.
-  queueMicrotask(() => frame.append(drawCloud(pattern, frame.clientWidth || 560), cloudLegend(pattern)));
+  queueMicrotask(() => {
+    const cloud = drawCloud(pattern, frame.clientWidth || 560);
+    frame.append(cloud, cloudLegend(pattern, cloud.querySelectorAll(".word").length));
+  });
   return [el("div", { class: "switch", role: "group", "aria-label": "Show words as" }, choices), frame, list];
 }
 
@@ -30,7 +35,11 @@ function drawCloud(pattern, width) {
   // As high as the words need.
   const top = Math.min(height / 2, ...placed.map((word) => word.y - word.up)) - 6;
   const bottom = Math.max(height / 2, ...placed.map((word) => word.y + word.down)) + 6;
-  const picture = svg("svg", { viewBox: `0 ${top} ${width} ${bottom - top}`, role: "img", "aria-label": `Words of pattern ${pattern.number}, larger where more rows have them` });
+  const picture = svg("svg", {
+    viewBox: `0 ${top} ${width} ${bottom - top}`,
+    role: "img",
+    "aria-label": `Words of pattern ${pattern.number}, larger where more rows have them`,
+  });
   for (const word of placed) picture.append(wordNode(word));
   return picture;
 }
@@ -41,7 +50,9 @@ function wordsOf(pattern, width, height) {
     part.items.map((item, k) => ({ item, role: part.role, hits: sum(part.hits.map((hits) => hits[k])) })),
   );
   words.sort((a, b) => b.hits - a.hits || a.item - b.item);
-  const once = words.filter((word, k) => words.findIndex((other) => other.item === word.item) === k).slice(0, MOST_WORDS);
+  const once = words
+    .filter((word, k) => words.findIndex((other) => other.item === word.item) === k)
+    .slice(0, MOST_WORDS);
   const most = Math.max(1, ...once.map((word) => word.hits));
   const least = Math.min(most, ...once.map((word) => word.hits));
   // Areas follow the hits; where all are alike, so are the sizes.
@@ -92,7 +103,8 @@ function findPlace(word, placed, width, height) {
     const reach = (turn / 120) * width * 0.7;
     word.x = width / 2 + reach * Math.cos(turn) - word.width / 2;
     word.y = height / 2 + reach * flat * Math.sin(turn) + (word.up - word.down) / 2;
-    const inside = word.x >= 2 && word.x + word.width <= width - 2 && word.y - word.up >= 2 && word.y + word.down <= height - 2;
+    const inside =
+      word.x >= 2 && word.x + word.width <= width - 2 && word.y - word.up >= 2 && word.y + word.down <= height - 2;
     if (inside && !placed.some((other) => overlap(word, other))) return true;
   }
   return false;
@@ -101,23 +113,37 @@ function findPlace(word, placed, width, height) {
 function overlap(a, b) {
   const gap = 4;
   return (
-    a.x < b.x + b.width + gap && b.x < a.x + a.width + gap && a.y - a.up < b.y + b.down + gap && b.y - b.up < a.y + a.down + gap
+    a.x < b.x + b.width + gap &&
+    b.x < a.x + a.width + gap &&
+    a.y - a.up < b.y + b.down + gap &&
+    b.y - b.up < a.y + a.down + gap
   );
 }
 
 function wordNode(word) {
   const owner = word.role < 0 ? "common" : classes[word.role].name;
-  const group = svg("g", { class: "word role", "--role": colourOf(word.role) }, svg("title", {}, `${itemName(word.item)}: ${owner}, ${count(word.hits)} hits`));
+  const group = svg(
+    "g",
+    { class: "word role", "--role": colourOf(word.role) },
+    svg("title", {}, `${itemName(word.item)}: ${owner}, ${count(word.hits)} hits`),
+  );
   if (word.marked) {
     const scale = word.size * 0.04;
     const middle = word.y - word.size * 0.27;
-    group.append(svg("path", { d: shapeOf(word.role), transform: `translate(${word.x + word.size * 0.22} ${middle}) scale(${scale})` }));
+    group.append(
+      svg("path", {
+        d: shapeOf(word.role),
+        transform: `translate(${word.x + word.size * 0.22} ${middle}) scale(${scale})`,
+      }),
+    );
   }
   group.append(svg("text", { x: word.x + word.shape, y: word.y, "font-size": word.size }, word.text));
   return group;
 }
 
 /** What the colours mean here, and how many words there are of each. */
-function cloudLegend(pattern) {
-  return el("p", { class: "legend" }, pattern.parts.map((part) => el("span", { class: "legend-entry role", "--role": colourOf(part.role) }, partTitle(part, pattern))));
+function cloudLegend(pattern, drawn) {
+  const entries = pattern.parts.map((part) => el("span", { class: "legend-entry" }, partTitle(part, pattern)));
+  const left = pattern.size - drawn;
+  return el("p", { class: "legend" }, entries, left > 0 ? `${plural(left, "word")} not drawn` : null);
 }

@@ -56,8 +56,8 @@ function figure(value) {
   return Math.abs(value) >= 100 ? count(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
-const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
-const powerOfTen = (exponent) => "10" + [...String(exponent)].map((digit) => RAISED[digit]).join("");
+const RAISED = [..."⁰¹²³⁴⁵⁶⁷⁸⁹"];
+const powerOfTen = (exponent) => "10" + [...String(exponent)].map((digit) => RAISED[digit] ?? "⁻").join("");
 
 /** A probability: 0.034 -> "0.034", 3e-9 -> "3·10⁻⁹". */
 function probability(value) {

@@ -12,10 +12,14 @@ const csvOf = (rows) => "\ufeff" + rows.map((row) => row.map(csvCell).join(","))
 
 /** The same columns as model.patterns() and patterns.csv. */
 function patternsCsv() {
-  const perClass = classes.flatMap(({ label }) => ["usage", "support", "share", "lift"].map((name) => `${name}_${label}`));
-  const head = ["pattern", "item", "role", "kind", "evidence", "gain", "p_value", "q_value", ...(data.refits ? ["stability"] : []), ...perClass];
-  const rows = data.patterns.flatMap((pattern) => pattern.parts.flatMap((part) => part.items.map((_, k) => patternsCsvRow(pattern, part, k))));
-  return csvOf([head, ...rows]);
+  const perClass = classes.flatMap(({ label }) =>
+    ["usage", "support", "share", "lift"].map((name) => `${name}_${label}`),
+  );
+  const figures = ["evidence", "gain", "p_value", "q_value", ...(data.refits ? ["stability"] : [])];
+  const rows = data.patterns.flatMap((pattern) =>
+    pattern.parts.flatMap((part) => part.items.map((_, k) => patternsCsvRow(pattern, part, k))),
+  );
+  return csvOf([["pattern", "item", "role", "kind", ...figures, ...perClass], ...rows]);
 }
 
 function patternsCsvRow(pattern, part, k) {
@@ -27,7 +31,18 @@ function patternsCsvRow(pattern, part, k) {
     return [used, support, share, support === null || !share ? null : support / share];
   });
   const stability = data.refits ? [part.item_stability?.[k]] : [];
-  return [pattern.number, data.items.names[item], roleText(part.role), part.kind, part.evidence, part.gain, part.item_p_value?.[k], part.item_q_value?.[k], ...stability, ...figures];
+  return [
+    pattern.number,
+    data.items.names[item],
+    roleText(part.role),
+    part.kind,
+    part.evidence,
+    part.gain,
+    part.item_p_value?.[k],
+    part.item_q_value?.[k],
+    ...stability,
+    ...figures,
+  ];
 }
 
 function roleText(role) {
@@ -38,22 +53,26 @@ function roleText(role) {
 
 /** One line per row of the data, in its order; of many rows, one line per group of them with the shares. */
 function usageCsv() {
-  const spans = classSpans();
-  const one = usage.rows !== null;
-  const columns = data.patterns.map((pattern) => usage.patterns.indexOf(pattern.number));
-  const head = [one ? "row" : "rows", ...(usage.names ? ["name"] : []), ...(severalClasses ? ["class"] : []), ...data.patterns.map((pattern) => `pattern_${pattern.number}`)];
-  const lines = range(lineCount).map((line) => {
-    const role = spans.findIndex(([begin, end]) => line >= begin && line < end);
-    const shares = columns.map((position) => (one ? Math.round(cellAt(line, position)) : Number(cellAt(line, position).toFixed(3))));
-    return [one ? usage.rows[line] : rowsIn(line, spans[role], role), ...(usage.names ? [usage.names[line]] : []), ...(severalClasses ? [classes[role].label] : []), ...shares];
-  });
-  if (one) lines.sort((a, b) => a[0] - b[0]);
-  return csvOf([head, ...lines]);
+  const single = usage.rows !== null;
+  const lines = classSpans().flatMap(([begin, end], role) =>
+    range(end - begin).map((k) => {
+      // The last line of a class takes the rows that are left.
+      const left = classes[role].rows - k * usage.rows_per_line;
+      const rows = single ? nameOfLine(begin + k) : Math.min(usage.rows_per_line, left);
+      return [rows, ...(severalClasses ? [classes[role].label] : []), ...usageShares(begin + k)];
+    }),
+  );
+  const inOrder = single ? range(lines.length).sort((a, b) => usage.rows[a] - usage.rows[b]) : range(lines.length);
+  const patterns = data.patterns.map(({ number }) => `pattern_${number}`);
+  const head = [single ? "row" : "rows", ...(severalClasses ? ["class"] : []), ...patterns];
+  return csvOf([head, ...inOrder.map((k) => lines[k])]);
 }
 
-/** How many rows a line stands for: the last one of a class takes what is left. */
-function rowsIn(line, [begin, end], role) {
-  return line < end - 1 ? usage.rows_per_line : classes[role].rows - (end - 1 - begin) * usage.rows_per_line;
+/** The cells of a line in the order of the pattern numbers. */
+function usageShares(line) {
+  const shares = [];
+  usage.patterns.forEach((number, position) => (shares[number] = Number(cellAt(line, position).toFixed(3))));
+  return shares;
 }
 
 function save(name, type, text) {
@@ -63,16 +82,33 @@ function save(name, type, text) {
 }
 
 function makeDownloads() {
-  const button = (label, name, type, make) => el("button", { type: "button", onclick: () => save(name, type, make()) }, label);
-  const buttons = [button("Everything on this page (json)", "report.json", "application/json", () => byId("data").textContent)];
+  const button = (label, name, type, make) =>
+    el("button", { type: "button", onclick: () => save(name, type, make()) }, label);
+  const buttons = [
+    button("Everything on this page (json)", "report.json", "application/json", () => byId("data").textContent),
+  ];
   if (usage) {
-    buttons.unshift(button("Patterns (csv)", "patterns.csv", "text/csv", patternsCsv), button("Usage (csv)", "usage.csv", "text/csv", usageCsv));
+    buttons.unshift(
+      button("Patterns (csv)", "patterns.csv", "text/csv", patternsCsv),
+      button("Usage (csv)", "usage.csv", "text/csv", usageCsv),
+    );
   }
   byId("download-buttons").append(...buttons);
   const held = sum(data.patterns.flatMap((pattern) => pattern.parts.map((part) => part.items.length)));
   const all = sum(data.patterns.flatMap((pattern) => pattern.parts.map((part) => part.size)));
   const notes = [];
-  if (held < all) notes.push(`The page holds the strongest ${data.limit} items of every pattern and role, ${count(held)} of ${count(all)} entries; patterns.csv, which “saltmine fit” writes beside this report, and model.patterns() have all.`);
-  if (usage && usage.rows_per_line > 1) notes.push(`Usage is that of groups of up to ${plural(usage.rows_per_line, "row")}; model.usage_ has every row.`);
+  if (held < all) {
+    notes.push(
+      `The page holds the strongest ${data.limit} items of every pattern and role,`,
+      `${count(held)} of ${count(all)} entries;`,
+      "patterns.csv, which “saltmine fit” writes beside this report, and model.patterns() have all.",
+    );
+  }
+  if (usage && usage.rows_per_line > 1) {
+    notes.push(
+      `Usage is that of groups of up to ${plural(usage.rows_per_line, "row")};`,
+      "usage.csv, beside this report as well, and model.usage_ have every row.",
+    );
+  }
   byId("download-note").textContent = notes.join(" ");
 }

@@ -35,6 +35,8 @@ function preparePrint() {
 function main() {
   for (const node of document.querySelectorAll("[data-needs-script]")) node.hidden = false;
   if (!severalClasses) for (const node of document.querySelectorAll("[data-classes]")) node.remove();
+  // The colours of many classes are of all shades; more ink keeps the pale ones readable.
+  if (classes.length > 8) document.documentElement.style.setProperty("--tint", "48%");
   makeThemeButton();
   drawOverview();
   makeDownloads();

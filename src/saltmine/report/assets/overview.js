@@ -3,12 +3,11 @@
 function drawOverview() {
   const { with: length, without } = data.description;
   const saved = without > 0 ? Math.max(0, 1 - length / without) : 0;
-  const found = data.patterns.length > 0;
   const figures = [
     headline(
-      found ? `${percent(saved)}` : "0\u202f%",
+      percent(saved),
       "shorter with patterns",
-      "How much shorter the data can be written down with the patterns than without. Unrelated columns cannot be shortened.",
+      "How much shorter the data can be written down with the patterns. Unrelated columns cannot be shortened.",
       [
         barLine("without", 1, `${count(Math.round(without))} nats`),
         barLine("with", 1 - saved, `${count(Math.round(length))} nats`),
@@ -29,7 +28,13 @@ function headline(value, label, explanation, bars) {
 
 function barLine(label, share, text) {
   const bar = el("span", { class: "bar" }, el("span", { class: "bar-fill", "--share": share }));
-  return el("div", { class: "bar-line" }, el("span", { class: "bar-label" }, label), bar, el("span", { class: "bar-text" }, text));
+  return el(
+    "div",
+    { class: "bar-line" },
+    el("span", { class: "bar-label" }, label),
+    bar,
+    el("span", { class: "bar-text" }, text),
+  );
 }
 
 function classList() {
@@ -39,10 +44,19 @@ function classList() {
       "li",
       {},
       className(role),
-      el("span", { class: "bar-text" }, `${plural(classes[role].rows, "row")}, ${percent(classes[role].reached / classes[role].rows)} with a pattern`),
+      el(
+        "span",
+        { class: "bar-text" },
+        `${plural(classes[role].rows, "row")}, ${percent(classes[role].reached / classes[role].rows)} with a pattern`,
+      ),
     ),
   );
-  return el("div", { class: "headline" }, el("p", {}, term("Classes", reached)), el("ul", { class: classes.length > 4 ? "class-list many" : "class-list" }, lines));
+  return el(
+    "div",
+    { class: "headline" },
+    el("p", {}, term("Classes", reached)),
+    el("ul", { class: classes.length > 4 ? "class-list many" : "class-list" }, lines),
+  );
 }
 
 /** Without patterns: which single items differ most. */
@@ -50,15 +64,31 @@ function differences() {
   const title = severalClasses ? "Single items that differ most between the classes" : "The most frequent items";
   const rows = data.differences.map((item) => {
     const name = typeof item.name === "number" ? `item ${item.name}` : item.name;
-    const cells = everyClass.map((role) => shareCell(role, item.counts[role] / classes[role].rows, null, `${count(item.counts[role])} of ${plural(classes[role].rows, "row")}`));
+    const cells = everyClass.map((role) =>
+      shareCell(
+        role,
+        item.counts[role] / classes[role].rows,
+        null,
+        `${count(item.counts[role])} of ${plural(classes[role].rows, "row")}`,
+      ),
+    );
     return el("tr", {}, el("th", { scope: "row" }, el("bdi", { class: "item" }, name)), cells);
   });
-  const head = el("tr", {}, el("th", { scope: "col" }, "Item"), everyClass.map((role) => el("th", { scope: "col" }, className(role))));
+  const head = el(
+    "tr",
+    {},
+    el("th", { scope: "col" }, "Item"),
+    everyClass.map((role) => el("th", { scope: "col" }, className(role))),
+  );
   return el(
     "section",
     { "aria-label": title },
     el("h2", {}, title),
-    el("p", { class: "lead" }, "Share of the rows of a class that have the item. These are not tested: among many items, some differ by chance."),
+    el(
+      "p",
+      { class: "lead" },
+      "Share of the rows of a class that have the item. These are not tested: among many items, some differ by chance.",
+    ),
     el("div", { class: "scroll" }, el("table", { class: "items" }, el("thead", {}, head), el("tbody", {}, rows))),
   );
 }
@@ -66,14 +96,23 @@ function differences() {
 // ---------------------------------------------------------------- map
 
 function drawMap() {
-  const most = data.patterns.reduce((largest, pattern) => Math.max(largest, ...everyClass.map((role) => usageShare(pattern, role))), 0);
+  const most = data.patterns.reduce(
+    (largest, pattern) => Math.max(largest, ...everyClass.map((role) => usageShare(pattern, role))),
+    0,
+  );
   if (!severalClasses) byId("map-title").textContent = "How often each pattern is used";
   byId("map-lead").append(
-    severalClasses ? "Each cell: share of the class's rows that use the pattern. " : "Share of the rows that use the pattern. ",
+    severalClasses
+      ? "Each cell: share of the class's rows that use the pattern. "
+      : "Share of the rows that use the pattern. ",
     severalClasses ? "A badge such as +2 says that the class alters the pattern by adding two items. " : "",
     "Column heads sort, names lead to the pattern.",
   );
-  const body = el("tbody", {}, data.patterns.map((pattern) => mapRow(pattern, most)));
+  const body = el(
+    "tbody",
+    {},
+    data.patterns.map((pattern) => mapRow(pattern, most)),
+  );
   byId("map-table").append(mapHead(body), body);
   byId("map-table").classList.toggle("many", classes.length > 8);
   byId("map-table").style.setProperty("--classes", classes.length);
@@ -83,12 +122,18 @@ function mapHead(body) {
   const columns = [
     { title: "Pattern", value: (pattern) => -pattern.number, class: "pattern-column" },
     { title: "Items", value: (pattern) => pattern.size, class: "amount-column" },
-    ...everyClass.map((role) => ({ title: severalClasses ? className(role) : "Rows", value: (pattern) => usageShare(pattern, role), class: "class-column" })),
+    ...everyClass.map((role) => ({
+      title: severalClasses ? className(role) : "Rows",
+      value: (pattern) => usageShare(pattern, role),
+      class: "class-column",
+    })),
   ];
   const heads = columns.map((column) => {
     const head = el("th", { scope: "col", class: column.class });
     const sort = () => {
-      const rows = [...body.rows].sort((a, b) => column.value(data.patterns[b.dataset.pattern]) - column.value(data.patterns[a.dataset.pattern]));
+      const rows = [...body.rows].sort(
+        (a, b) => column.value(data.patterns[b.dataset.pattern]) - column.value(data.patterns[a.dataset.pattern]),
+      );
       body.append(...rows);
       for (const other of heads) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", "descending");
@@ -102,7 +147,13 @@ function mapHead(body) {
 function mapRow(pattern, most) {
   const drawn = data.layout && data.layout.kind === "pixels";
   const name = drawn ? pixelPicture(pattern) : headingNodes(pattern);
-  const link = el("a", { href: `#pattern-${pattern.number}` }, el("span", { class: "number" }, pattern.number), " ", name);
+  const link = el(
+    "a",
+    { href: `#pattern-${pattern.number}` },
+    el("span", { class: "number" }, pattern.number),
+    " ",
+    name,
+  );
   const cells = everyClass.map((role) => mapCell(pattern, role, most));
   return el(
     "tr",
@@ -116,7 +167,8 @@ function mapRow(pattern, most) {
 function mapCell(pattern, role, most) {
   const share = usageShare(pattern, role);
   const added = alterersOf(pattern).includes(role) ? ownSize(pattern, role) : 0;
-  const text = `${count(pattern.usage[role])} of ${plural(classes[role].rows, "row")} of ${classes[role].name} (${percent(share)})`;
+  const { name, rows } = classes[role];
+  const text = `${count(pattern.usage[role])} of ${plural(rows, "row")} of ${name} (${percent(share)})`;
   return el(
     "td",
     {

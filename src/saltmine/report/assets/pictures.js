@@ -23,7 +23,14 @@ function pixelPicture(pattern) {
     picture.append(svg("path", { class: "role", d: squares, "--role": colourOf(part.role) }));
     // Shapes beside the colours, where a pixel is large enough to hold one.
     if (part.role >= 0 && Math.max(width, height) <= SMALLEST_WITH_SHAPES) {
-      for (const [x, y] of corners) picture.append(svg("path", { class: "on-fill", d: shapeOf(part.role), transform: `translate(${x + 0.5} ${y + 0.5}) scale(.055)` }));
+      for (const [x, y] of corners)
+        picture.append(
+          svg("path", {
+            class: "on-fill",
+            d: shapeOf(part.role),
+            transform: `translate(${x + 0.5} ${y + 0.5}) scale(.055)`,
+          }),
+        );
     }
   }
   return picture;
@@ -44,13 +51,29 @@ function chromosomeStrips(pattern) {
     first += chromosome.bins;
     return line;
   });
-  const note = data.layout.left_out ? el("p", { class: "more" }, `${plural(data.layout.left_out, "shorter contig")} not drawn.`) : null;
-  return el("div", { class: "strips", role: "img", "aria-label": `Where the loci of pattern ${pattern.number} lie on the chromosomes` }, lines, note);
+  const note = data.layout.left_out
+    ? el("p", { class: "more" }, `${plural(data.layout.left_out, "shorter contig")} not drawn.`)
+    : null;
+  return el(
+    "div",
+    {
+      class: "strips",
+      role: "img",
+      "aria-label": `Where the loci of pattern ${pattern.number} lie on the chromosomes`,
+    },
+    lines,
+    note,
+  );
 }
 
 function chromosomeLine(chromosome, first, lanes, longest) {
   const height = LANE * lanes.length;
-  const picture = svg("svg", { viewBox: `0 0 ${chromosome.bins} ${height}`, preserveAspectRatio: "none", "--length": chromosome.bins / longest, "--lanes": lanes.length });
+  const picture = svg("svg", {
+    viewBox: `0 0 ${chromosome.bins} ${height}`,
+    preserveAspectRatio: "none",
+    "--length": chromosome.bins / longest,
+    "--lanes": lanes.length,
+  });
   picture.append(svg("rect", { class: "paper", width: chromosome.bins, height }));
   lanes.forEach((lane, k) => {
     const here = lane.places.filter((place) => place >= first && place < first + chromosome.bins);
@@ -58,5 +81,10 @@ function chromosomeLine(chromosome, first, lanes, longest) {
     picture.append(svg("path", { class: "tick role", d: ticks, "--role": colourOf(lane.role) }));
   });
   const millions = (chromosome.length / 1e6).toPrecision(3);
-  return el("div", { class: "strip", title: `${chromosome.name}, ${millions} million bases` }, el("span", { class: "strip-name" }, chromosome.name), picture);
+  return el(
+    "div",
+    { class: "strip", title: `${chromosome.name}, ${millions} million bases` },
+    el("span", { class: "strip-name" }, chromosome.name),
+    picture,
+  );
 }

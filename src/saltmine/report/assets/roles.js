@@ -25,7 +25,11 @@ const colourOf = (role) => (role < 0 ? data.colour : classes[role].colour);
 /** The small shape that stands for a role. */
 function mark(role) {
   const path = svg("path", { d: shapeOf(role), "fill-rule": "evenodd" });
-  return svg("svg", { class: "mark role", viewBox: "-6 -6 12 12", "--role": colourOf(role), "aria-hidden": "true" }, path);
+  return svg(
+    "svg",
+    { class: "mark role", viewBox: "-6 -6 12 12", "--role": colourOf(role), "aria-hidden": "true" },
+    path,
+  );
 }
 
 /** Mark and name of a class. */
@@ -61,13 +65,19 @@ const alterersOf = (pattern) => (pattern.kind === "altered" ? everyClass.filter(
 /** A pattern by its strongest items; names of pixels say less than how many there are. */
 function headingNodes(pattern) {
   if (data.kind === "pixels") return [plural(pattern.size, "pixel")];
-  const names = pattern.heading.flatMap((item, k) => [k ? ", " : "", el("bdi", {}, itemName(item))]);
+  const names = pattern.heading.flatMap(([item, role], k) => [
+    k ? ", " : "",
+    pattern.kind === "altered" && role >= 0 ? mark(role) : null,
+    el("bdi", {}, itemName(item)),
+  ]);
   return pattern.size > pattern.heading.length ? [...names, " …"] : names;
 }
 
 /** The same as plain text. */
 function headingText(pattern) {
-  return data.kind === "pixels" ? plural(pattern.size, "pixel") : pattern.heading.map(itemName).join(", ");
+  return data.kind === "pixels"
+    ? plural(pattern.size, "pixel")
+    : pattern.heading.map(([item]) => itemName(item)).join(", ");
 }
 
 /** What a pattern is to the classes, in words with their marks. */
@@ -75,10 +85,18 @@ function kindNodes(pattern) {
   if (!severalClasses) return [];
   const users = usersOf(pattern);
   if (pattern.kind === "only") return ["only in ", className(users[0])];
-  const shared = users.length === classes.length ? (users.length === 2 ? "both classes" : "all classes") : plural(users.length, "class");
+  const shared =
+    users.length === classes.length
+      ? users.length === 2
+        ? "both classes"
+        : "all classes"
+      : plural(users.length, "class");
   const alterers = alterersOf(pattern);
   if (!alterers.length) return [`shared by ${shared}`];
-  const named = alterers.length > 3 ? [plural(alterers.length, "class")] : alterers.flatMap((role, k) => [k ? ", " : "", className(role)]);
+  const named =
+    alterers.length > 3
+      ? [plural(alterers.length, "class")]
+      : alterers.flatMap((role, k) => [k ? ", " : "", className(role)]);
   return [`shared by ${shared}, altered by `, ...named];
 }
 
@@ -93,10 +111,15 @@ function partTitle(part, pattern) {
 
 const EXPLAINED = {
   evidence:
-    "How far chance is from explaining this: minus the logarithm of a bound on the probability that chance shows as much. It is no effect size.",
-  gain: "How much longer the description of the data would be without it, in nats. The more, the more the data speak for it.",
+    "How far chance is from explaining this: minus the logarithm of a bound on the probability that chance shows " +
+    "as much. It is no effect size.",
+  gain: "How much longer the description of the data would be without it, in nats. The more, the more it explains.",
   carriers: "Rows that have more than half of the pattern's items, whether or not the model says that they use it.",
   stability: "Share of refits, on rows drawn anew, in which it was found again.",
-  q: "Fisher's exact test corrected for the number of tests. Tested on the rows in which the pattern was found, so on the optimistic side.",
-  usage: "Rows whose description is shortest with the pattern in it. Not every item of it has to be there. The black tick: rows that have more than half of its items.",
+  q:
+    "Fisher's exact test corrected for the number of tests. Tested on the rows in which the pattern was found, so on " +
+    "the optimistic side.",
+  usage:
+    "Rows whose description is shortest with the pattern in it. Not every item of it has to be there. The tick on " +
+    "the bar: rows that have more than half of its items.",
 };

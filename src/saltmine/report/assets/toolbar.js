@@ -22,7 +22,13 @@ function differenceOf(pattern) {
 
 function makeToolbar() {
   const bar = byId("toolbar");
-  const search = el("input", { type: "search", id: "search", placeholder: "Item name", autocomplete: "off", spellcheck: "false" });
+  const search = el("input", {
+    type: "search",
+    id: "search",
+    placeholder: "Item name",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   search.addEventListener("input", () => update({ query: search.value.trim().toLowerCase() }));
   const sort = el("select", { id: "sort" }, sortOptions());
   sort.addEventListener("change", () => update({ sort: sort.value }));
@@ -39,14 +45,24 @@ function labelled(text, id, control) {
 }
 
 function sortOptions() {
-  const usable = Object.keys(SORTS).filter((name) => (name !== "difference" || severalClasses) && (name !== "stability" || data.refits));
+  const usable = Object.keys(SORTS).filter(
+    (name) => (name !== "difference" || severalClasses) && (name !== "stability" || data.refits),
+  );
   return usable.map((name) => el("option", { value: name }, SORTS[name][0]));
 }
 
 function ownerFilter() {
-  const options = (relation) => everyClass.map((role) => el("option", { value: `${relation} ${role}` }, classes[role].name));
+  const options = (relation) =>
+    everyClass.map((role) => el("option", { value: `${relation} ${role}` }, classes[role].name));
   const group = (label, relation) => el("optgroup", { label }, options(relation));
-  const select = el("select", { id: "owner" }, el("option", { value: "" }, "Any"), group("Used by", "used"), group("Only in", "only"), group("Altered by", "altered"));
+  const select = el(
+    "select",
+    { id: "owner" },
+    el("option", { value: "" }, "Any"),
+    group("Used by", "used"),
+    group("Only in", "only"),
+    group("Altered by", "altered"),
+  );
   select.addEventListener("change", () => update({ owner: select.value }));
   return select;
 }
@@ -54,7 +70,12 @@ function ownerFilter() {
 function kindFilter() {
   const buttons = Object.entries(KINDS).map(([kind, label]) => {
     const amount = data.patterns.filter((pattern) => pattern.kind === kind).length;
-    const button = el("button", { type: "button", "aria-pressed": "false", "data-kind": kind, disabled: !amount }, label, el("span", { class: "amount" }, ` ${amount}`));
+    const button = el(
+      "button",
+      { type: "button", "aria-pressed": "false", "data-kind": kind, disabled: !amount },
+      label,
+      el("span", { class: "amount" }, ` ${amount}`),
+    );
     button.addEventListener("click", () => {
       const chosen = view.kinds.delete(kind) ? "false" : (view.kinds.add(kind), "true");
       button.setAttribute("aria-pressed", chosen);
@@ -62,7 +83,12 @@ function kindFilter() {
     });
     return button;
   });
-  return el("div", { class: "field" }, el("span", { class: "field-name", id: "kinds-label" }, "Kind"), el("div", { class: "switch", role: "group", "aria-labelledby": "kinds-label" }, buttons));
+  return el(
+    "div",
+    { class: "field" },
+    el("span", { class: "field-name", id: "kinds-label" }, "Kind"),
+    el("div", { class: "switch", role: "group", "aria-labelledby": "kinds-label" }, buttons),
+  );
 }
 
 /** Show all patterns again. */
@@ -78,12 +104,16 @@ function resetToolbar() {
 function update(change) {
   Object.assign(view, change);
   const value = SORTS[view.sort][1];
-  const shown = cards.filter(isShown).sort((a, b) => value(b.pattern) - value(a.pattern) || a.pattern.number - b.pattern.number);
+  const shown = cards
+    .filter(isShown)
+    .sort((a, b) => value(b.pattern) - value(a.pattern) || a.pattern.number - b.pattern.number);
   for (const card of cards) card.node.hidden = true;
   for (const card of shown) card.node.hidden = false;
   byId("cards").append(...shown.map((card) => card.node));
   const all = shown.length === cards.length;
-  byId("shown").textContent = all ? plural(cards.length, "pattern") : `${count(shown.length)} of ${plural(cards.length, "pattern")}`;
+  byId("shown").textContent = all
+    ? plural(cards.length, "pattern")
+    : `${count(shown.length)} of ${plural(cards.length, "pattern")}`;
 }
 
 function isShown(card) {
@@ -106,8 +136,16 @@ const lowerNames = data.items.names.map((_, item) => itemName(item).toLowerCase(
 function isFound(card) {
   card.found.hidden = !view.query;
   if (!view.query) return true;
-  const matches = card.pattern.parts.flatMap((part) => part.items.filter((item) => lowerNames[item].includes(view.query)).map((item) => ({ item, role: part.role })));
-  const named = matches.slice(0, 6).flatMap(({ item, role }, k) => [k ? ", " : "", mark(role), " ", el("mark", {}, itemNode(item))]);
-  card.found.replaceChildren("Found here: ", ...named, matches.length > 6 ? ` and ${count(matches.length - 6)} more` : "");
+  const matches = card.pattern.parts.flatMap((part) =>
+    part.items.filter((item) => lowerNames[item].includes(view.query)).map((item) => ({ item, role: part.role })),
+  );
+  const named = matches
+    .slice(0, 6)
+    .flatMap(({ item, role }, k) => [k ? ", " : "", mark(role), " ", el("mark", {}, itemNode(item))]);
+  card.found.replaceChildren(
+    "Found here: ",
+    ...named,
+    matches.length > 6 ? ` and ${count(matches.length - 6)} more` : "",
+  );
   return matches.length > 0;
 }

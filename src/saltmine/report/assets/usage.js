@@ -13,7 +13,9 @@ function cellAt(line, position) {
 /** Draw the picture as soon as it is near the screen, and again when the window or the theme changes. */
 function watchUsage() {
   const canvas = byId("usage-canvas");
-  const watcher = new IntersectionObserver((seen) => seen.some((entry) => entry.isIntersecting) && drawUsage(), { rootMargin: "400px" });
+  const watcher = new IntersectionObserver((seen) => seen.some((entry) => entry.isIntersecting) && drawUsage(), {
+    rootMargin: "400px",
+  });
   const again = () => {
     watcher.unobserve(canvas);
     watcher.observe(canvas);
@@ -147,10 +149,13 @@ function inkOf(role) {
 
 function makeUsage() {
   const canvas = byId("usage-canvas");
-  canvas.setAttribute("aria-label", `Usage of ${plural(usage.patterns.length, "pattern")} by ${plural(data.shape[0], "row")}; the download below has the numbers.`);
+  const [rows, patterns] = [plural(data.shape[0], "row"), plural(usage.patterns.length, "pattern")];
+  canvas.setAttribute("aria-label", `Usage of ${patterns} by ${rows}; the download below has the numbers.`);
   byId("usage-lead").append(
     "Rows from left to right, ordered by class and by the patterns they use; patterns from top to bottom. ",
-    usage.rows_per_line > 1 ? `A column of the picture stands for up to ${count(usage.rows_per_line)} rows: the darker, the more of them use the pattern. ` : "",
+    usage.rows_per_line > 1
+      ? `A column stands for up to ${count(usage.rows_per_line)} rows: the darker, the more of them use the pattern. `
+      : "",
     "Point at it for names; a click leads to the pattern.",
   );
   canvas.addEventListener("mousemove", (event) => {
@@ -167,6 +172,9 @@ function makeUsage() {
   });
 }
 
+/** Name of the row that a line stands for, or its number in the data. */
+const nameOfLine = (line) => (usage.names ? usage.names[line] : usage.rows[line]);
+
 /** Line and pattern under the pointer. */
 function spotAt(canvas, event) {
   const box = usageBox(canvas);
@@ -181,7 +189,8 @@ function spotAt(canvas, event) {
 function spotText({ position, line, role, pattern }) {
   const share = cellAt(line, position);
   const owner = severalClasses ? ` (${classes[role].name})` : "";
-  const name = usage.names ? usage.names[line] : usage.rows ? `row ${usage.rows[line]}` : null;
-  const who = name === null ? `about ${count(usage.rows_per_line)} rows${owner}: ${percent(share)} use` : `${name}${owner} ${share ? "uses" : "does not use"}`;
+  const who = usage.rows
+    ? `row ${nameOfLine(line)}${owner} ${share ? "uses" : "does not use"}`
+    : `about ${count(usage.rows_per_line)} rows${owner}: ${percent(share)} use`;
   return [el("bdi", {}, who), el("br"), `pattern ${pattern.number}: `, el("bdi", {}, headingText(pattern))];
 }
