@@ -12,8 +12,9 @@ import pandas as pd
 from saltmine.cli.data import read_for_model, row_names_of
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.options import JSON, QUIET, READING, options
-from saltmine.cli.output import Notes, whole_file
+from saltmine.cli.output import Notes
 from saltmine.cli.results import usage_table
+from saltmine.whole import whole_file
 
 MODEL = click.argument("model", type=click.Path(path_type=Path))
 DATA = click.argument("data", type=click.Path(path_type=Path))
@@ -108,5 +109,5 @@ def _deliver(table: pd.DataFrame, output: Path | None, as_json: bool) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    with whole_file(output) as aside:
+    with user_mistakes(), whole_file(output) as aside:
         aside.write_text(text, encoding="utf-8")

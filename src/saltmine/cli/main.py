@@ -9,7 +9,6 @@ import click
 from saltmine.cli.apply import load_model, predict, transform
 from saltmine.cli.errors import Commands, Failed, user_mistakes
 from saltmine.cli.fit import fit
-from saltmine.cli.output import whole_file
 from saltmine.cli.planted import generate, score
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -47,8 +46,8 @@ def report(model: Path, output: Path, title: str | None) -> None:
     from saltmine.report import write_report
 
     fitted = load_model(model)
-    with user_mistakes(), whole_file(output) as aside:
-        write_report(fitted, aside, title)
+    with user_mistakes():
+        write_report(fitted, output, title)
     click.echo(str(output))
 
 

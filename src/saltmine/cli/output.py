@@ -63,21 +63,3 @@ def _make(folder: Path) -> list[Path]:
     except OSError as error:
         raise WrongUse(f"The folder {folder} cannot be made: {error.strerror or error}.") from error
     return missing
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Give a path to write to, which is renamed when the block has ended well."""
-    if path.is_dir():
-        raise WrongUse(f"{path} is a folder; name a file in it.")
-    if not path.parent.is_dir():
-        raise WrongUse(f"There is no folder {str(path.parent)!r} for {path.name}; make it first.")
-    # The suffix stays: writers tell the format by it.
-    aside = path.with_name(f".{uuid.uuid4().hex}.part{path.suffix}")
-    try:
-        yield aside
-        os.replace(aside, path)
-    except OSError as error:
-        raise WrongUse(f"{path} cannot be written: {error.strerror or error}.") from error
-    finally:
-        aside.unlink(missing_ok=True)

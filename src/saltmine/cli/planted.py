@@ -14,7 +14,8 @@ from saltmine.cli.apply import load_model
 from saltmine.cli.data import read_for_model
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.options import JSON, QUIET, READING, options
-from saltmine.cli.output import Notes, whole_file
+from saltmine.cli.output import Notes
+from saltmine.whole import whole_file
 
 TRUTH = ("components", "alterations", "usage")
 
@@ -57,10 +58,10 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
     if suffix != ".npz":
         frame = pd.DataFrame(planted.X.astype(np.int8), columns=[f"item_{i}" for i in range(columns)])
         frame["class"] = planted.y
-        with whole_file(output) as aside:
+        with user_mistakes(), whole_file(output) as aside:
             frame.to_csv(aside, index=False, sep="," if suffix == ".csv" else "\t")
     path = output.with_suffix(".npz")
-    with whole_file(path) as aside:
+    with user_mistakes(), whole_file(path) as aside:
         np.savez_compressed(aside, **truth)
     files = str(output) if output == path else f"{output}, and the truth in {path}"
     click.echo(f"{sum(rows):,} rows, {columns:,} columns, {patterns} patterns: {files}")

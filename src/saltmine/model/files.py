@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -14,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.model.stability import Stability
+from saltmine.whole import whole_file
 
 FORMAT = "saltmine model"
 # Version 2 has the evidence of patterns and alterations; version 3 gains, carriers, stability, names of the rows, what
@@ -43,11 +42,6 @@ class ModelFileError(ValueError):
 
 def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
     """Write a fitted estimator under the name of its kind; the file appears whole or not at all."""
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it to save the model to.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {str(path.parent)!r} to save the model in; make it first.")
     labels = np.asarray(estimator.classes_)
     if labels.dtype.kind not in "OUbiuf" or not all(isinstance(v, (str, int, float)) for v in labels.tolist()):
         raise TypeError(f"Labels such as {labels.tolist()[0]!r} cannot be stored in a file; use text or numbers.")
@@ -75,7 +69,9 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
         arrays |= {f"stability_{name}": getattr(estimator.stability_, name) for name in _STABILITY}
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    _write_whole(path, arrays)
+    with whole_file(path) as aside, aside.open("xb") as stream:
+        # The stubs take the arrays for the allow_pickle flag.
+        np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
 
 
 def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
@@ -217,15 +213,3 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
         if value is None or isinstance(value, (bool, int, float, str)):
             plain[name] = value
     return plain
-
-
-def _write_whole(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    """Write beside the target, then rename: an interrupted save leaves the old file as it was."""
-    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
-    try:
-        with aside.open("xb") as stream:
-            # The stubs take the arrays for the allow_pickle flag.
-            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)

@@ -29,7 +29,7 @@ def read(
     min_docs: int | None = None,
     unit: str | None = None,
 ) -> Table:
-    """Read a data file: csv, tsv, parquet, npz, MatrixMarket, FIMI transactions, h5ad, VCF/BCF, MAF or text.
+    r"""Read a data file: csv, tsv, parquet, npz, MatrixMarket, FIMI transactions, h5ad, VCF/BCF, MAF or text.
 
     An option that the format has no use for is refused.
 
@@ -74,7 +74,7 @@ def read(
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "baskets.csv"
-    >>> _ = path.write_text("bread,milk,shop\\n1,0,Mainz\\n1,1,Trier\\n")
+    >>> _ = path.write_text("bread,milk,shop\n1,0,Mainz\n1,1,Trier\n")
     >>> table = read(path, target="shop")
     >>> table.item_names.tolist(), table.y.tolist()
     (['bread', 'milk'], ['Mainz', 'Trier'])

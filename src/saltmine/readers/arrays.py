@@ -74,7 +74,7 @@ def read_mtx(
     group: str | int | None = None,
     items: str | PathLike[str] | None = None,
 ) -> Table:
-    """Read a MatrixMarket file; its lines are the rows of the data.
+    """Read a MatrixMarket file; sparse if it has coordinates.
 
     Parameters
     ----------
@@ -96,13 +96,13 @@ class _Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = io.BytesIO(read_bytes(path))
-        if not zipfile.is_zipfile(self._file):
+        self._data = read_bytes(path)
+        if not zipfile.is_zipfile(io.BytesIO(self._data)):
             raise ReadError(
                 f"{path} is no npz archive, or is cut off; write one with scipy.sparse.save_npz or numpy.savez."
             )
         with parsing(path, "npz archive"):
-            self._arrays = np.load(self._file, allow_pickle=False)
+            self._arrays = np.load(io.BytesIO(self._data), allow_pickle=False)
             self.contents: list[str] = self._arrays.files
 
     @property
@@ -112,20 +112,22 @@ class _Archive:
 
     def sparse_matrix(self) -> sp.csr_array:
         with parsing(self.path, "sparse matrix as scipy.sparse.save_npz writes it"):
-            return _csr(sp.load_npz(self._file))
+            return _csr(sp.load_npz(io.BytesIO(self._data)))
 
     def matrix(self) -> NDArray[Any]:
         """Return the data: by its name, or because it is the only array with two dimensions."""
         for name in _DATA:
-            if name in self.contents and self._array(name).ndim == 2:
-                return self._array(name)
-        found = [name for name in self.contents if self._array(name).ndim == 2]
-        if len(found) != 1:
+            if name in self.contents:
+                array = self._array(name)
+                if array.ndim == 2:
+                    return array
+        matrices = [array for array in map(self._array, self.contents) if array.ndim == 2]
+        if len(matrices) != 1:
             raise ReadError(
-                f"{self.path} has {len(found)} arrays with two dimensions (its arrays are {', '.join(self.contents)}); "
-                "call the one that is the data X."
+                f"{self.path} has {len(matrices)} arrays with two dimensions (its arrays are "
+                f"{', '.join(self.contents) or 'none'}); call the one that is the data X."
             )
-        return self._array(found[0])
+        return matrices[0]
 
     def column(self, name: str, n_rows: int, what: str) -> NDArray[Any]:
         """Return one value per row, text or numbers, none of them missing."""
@@ -166,7 +168,7 @@ class _Archive:
     def _array(self, name: str) -> NDArray[Any]:
         with parsing(self.path, "npz archive"):
             try:
-                array: NDArray[Any] = self._arrays[name]
+                array = self._arrays[name]
             except ValueError as error:
                 if "allow_pickle" not in str(error):
                     raise
@@ -174,6 +176,8 @@ class _Archive:
                     f"{self.path}: the array {name!r} holds Python objects, which could run code and are not read; "
                     "save text as array.astype(str), a sparse matrix with scipy.sparse.save_npz."
                 ) from None
+        if not isinstance(array, np.ndarray):
+            raise ReadError(f"{self.path} is an archive, but {name!r} in it is no array; write one with numpy.savez.")
         return array
 
 

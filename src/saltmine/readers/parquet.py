@@ -59,8 +59,9 @@ def _frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
         raise ReadError("Parquet files need the library pyarrow; pip install 'saltmine[parquet]'.") from None
     data = read_bytes(path)
     with parsing(path, "Parquet file"):
-        stored = pq.read_table(pa.BufferReader(data))
-        demand_distinct(as_names(stored.schema.names), "columns", str(path))
+        file = pq.ParquetFile(pa.BufferReader(data))
+        demand_distinct(as_names(file.schema_arrow.names), "columns", str(path))
+        stored = file.read()
         for position, field in enumerate(stored.schema):
             if not _is_plain(pa.types, field.type):
                 raise ReadError(

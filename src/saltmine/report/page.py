@@ -5,17 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import re
-import uuid
 from html import escape
 from importlib.resources import files
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from saltmine.report.payload import payload
 from saltmine.report.summary import outline
+from saltmine.whole import whole_file
 
 STYLES = ("base.css", "map.css", "cards.css", "pictures.css", "small.css")
 # Each file uses what those before it define.
@@ -45,19 +43,9 @@ def write_report(model: Any, path: str | PathLike[str], title: str | None = None
     >>> model = CSalt(random_state=0).fit(planted.X, planted.y)
     >>> write_report(model, "report.html", title="Planted patterns")  # doctest: +SKIP
     """
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it to write the report to.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {str(path.parent)!r} to write the report in; make it first.")
-    page = render(model, title)
-    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
-    try:
+    with whole_file(path) as aside:
         # Half a surrogate pair, which a broken name may hold, is no character.
-        aside.write_text(page, encoding="utf-8", errors="replace", newline="\n")
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
+        aside.write_text(render(model, title), encoding="utf-8", errors="replace", newline="\n")
 
 
 def render(model: Any, title: str | None = None) -> str:
