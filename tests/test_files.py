@@ -128,7 +128,7 @@ def test_files_cut_short_or_altered_are_refused_with_a_sentence(path):
 def test_files_of_the_first_version_are_read(path, model):
     evidence = {"pattern_evidence_": None, "alteration_evidence_": None}
     gains = {"pattern_gain_": None, "alteration_gain_": None, "carrier_counts_": None}
-    rewrite(path, header={"version": 1}, **evidence, **gains)
+    rewrite(path, header={"version": 1, "names_are_features": True}, **evidence, **gains)
     old = load(path)
     np.testing.assert_array_equal(old.components_, model.components_)
     assert np.isnan(old.pattern_evidence_).all()
@@ -136,16 +136,32 @@ def test_files_of_the_first_version_are_read(path, model):
 
 
 def test_files_of_the_second_version_are_read(path, model, tmp_path):
-    rewrite(path, header={"version": 2}, pattern_gain_=None, alteration_gain_=None, carrier_counts_=None)
+    rewrite(
+        path,
+        header={"version": 2, "names_are_features": True},
+        pattern_gain_=None,
+        alteration_gain_=None,
+        carrier_counts_=None,
+    )
     old = load(path)
     table = old.patterns()
     np.testing.assert_array_equal(table["evidence"], model.patterns()["evidence"])
     assert table["gain"].isna().all()
-    # Added items are tested on counts that all versions have; patterns of one class need the carriers.
-    assert table.loc[table.kind == "only", "p_value"].isna().all()
+    # The tests need the carriers.
+    assert table["p_value"].isna().all()
+    assert old.feature_names_in_.tolist() == model.feature_names_in_.tolist()
     old.report(tmp_path / "report.html")
     old.save(tmp_path / "again.salt")
     assert load(tmp_path / "again.salt").carrier_counts_ is None
+
+
+def test_names_of_items_and_of_features_are_kept_apart(tmp_path):
+    frame = pd.DataFrame(np.eye(4), columns=["a", "b", "c", "d"])
+    CSalt().fit(frame, [0, 0, 1, 1], item_names=["one", "two", "three", "four"]).save(tmp_path / "m.salt")
+    again = load(tmp_path / "m.salt")
+    assert again.feature_names_in_.tolist() == list(frame.columns)
+    assert again._item_names.tolist() == ["one", "two", "three", "four"]
+    assert again.transform(frame).shape == (4, again.n_components_)
 
 
 def test_names_preparation_and_what_is_known_of_the_data_come_back(tmp_path):

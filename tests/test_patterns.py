@@ -63,7 +63,7 @@ def test_what_is_shared_has_no_test_and_what_belongs_to_a_class_has_one(named):
     assert (table.loc[tested, "q_value"] >= table.loc[tested, "p_value"]).all()
 
 
-def fitted_by_hand(components, alterations, usage, labels, hits=None, carriers=None):
+def fitted_by_hand(components, alterations, usage, labels, hits=None, carriers=None, carrier_hits=None):
     """Return the table of a model given by its factors."""
     classes, sizes = np.unique(labels, return_counts=True)
     counts = np.stack([usage[labels == label].sum(axis=0) for label in classes])
@@ -85,6 +85,7 @@ def fitted_by_hand(components, alterations, usage, labels, hits=None, carriers=N
         _hits=np.ones((len(classes), n_entries), int) if hits is None else hits,
         _item_names=None,
     )
+    model._carrier_hits = model._hits if carrier_hits is None else carrier_hits
     model.alteration_evidence_[0, 0] = 5.0
     return pattern_table(model)
 
@@ -107,7 +108,7 @@ def test_kinds_tell_shared_added_and_own_items_apart():
     assert found[3, 0] == ("common", "shared")
 
 
-def test_an_added_item_is_tested_among_the_rows_that_use_the_pattern():
+def test_an_added_item_is_tested_among_the_rows_that_carry_the_pattern():
     components = np.array([[1, 1, 0]], dtype=bool)
     alterations = np.zeros((3, 1, 3), dtype=bool)
     alterations[:2, 0, 2] = True  # two classes add it: each is compared with the third
@@ -119,6 +120,31 @@ def test_an_added_item_is_tested_among_the_rows_that_use_the_pattern():
     assert p_values[0] == pytest.approx(fisher_exact([[9, 1], [1, 9]], alternative="greater")[1])
     assert p_values[1] == pytest.approx(fisher_exact([[5, 5], [1, 9]], alternative="greater")[1])
     assert table.q_value[table.kind == "added"].tolist() == pytest.approx([2 * p_values[0], p_values[1]])
+
+
+def test_the_test_of_added_items_holds_its_level_on_classes_that_do_not_differ():
+    """Rows that use a pattern are chosen by what their class adds; the test must not take that for a difference."""
+    rng = np.random.default_rng(0)
+    p_values = []
+    for _ in range(300):
+        data = rng.random((120, 8)) < 0.1
+        has = rng.random(120) < 0.4
+        data[has, :4] |= rng.random((has.sum(), 4)) < 0.9
+        data[has, 4:] |= rng.random((has.sum(), 4)) < 0.4
+        labels = np.repeat(["a", "b"], 60)
+        # Class a is said to add two items, and its users are those that have most of the six.
+        components = np.array([[1, 1, 1, 1, 0, 0, 0, 0]], dtype=bool)
+        alterations = np.zeros((2, 1, 8), dtype=bool)
+        alterations[0, 0, 4:6] = True
+        usage = np.where(labels == "a", data[:, :6].sum(axis=1) >= 4, data[:, :4].sum(axis=1) >= 3)[:, None]
+        carriers = data[:, :4].sum(axis=1) > 2
+        counts = [
+            np.stack([data[rows & (labels == a)][:, :6].sum(axis=0) for a in "ab"]) for rows in (usage[:, 0], carriers)
+        ]
+        carrier_counts = np.array([[(carriers & (labels == a)).sum()] for a in "ab"])
+        table = fitted_by_hand(components, alterations, usage, labels, *counts[:1], carrier_counts, counts[1])
+        p_values += table.p_value[table.kind == "added"].tolist()
+    assert np.mean(np.array(p_values) < 0.05) < 0.07
 
 
 def test_a_pattern_of_one_class_is_one_test_on_all_rows():
@@ -142,6 +168,16 @@ def test_a_class_called_common_is_not_mistaken_for_the_shared_part():
     table = fitted_by_hand(components, alterations, usage, np.array(["common", "common", "rare", "rare"]))
     assert set(table.role[table.kind == "shared"]) == {"common"}
     assert set(table.role[table.kind != "shared"]) == {"class common"}
+
+
+def test_where_little_is_shared_added_items_are_compared_on_all_rows():
+    components = np.array([[1, 0, 0, 0]], dtype=bool)
+    alterations = np.zeros((2, 1, 4), dtype=bool)
+    alterations[0, 0, 1] = alterations[1, 0, 2] = True
+    usage = np.ones((20, 1), dtype=bool)
+    table = fitted_by_hand(components, alterations, usage, np.repeat(["a", "b"], 10))
+    # Every row has every item in this model, so there is no difference to be shown.
+    assert table.p_value[table.kind == "added"].tolist() == [1.0, 1.0]
 
 
 def test_a_single_class_shares_with_itself(planted):

@@ -56,6 +56,37 @@ def test_half_of_an_alteration_is_enough_and_a_lost_item_is_counted():
     np.testing.assert_array_equal(stability.entries[:6], [0, 1, 1, 1, 1, 0])
 
 
+def test_a_pattern_of_one_class_is_not_back_when_it_is_shared():
+    components, alterations, counts = model_parts()
+    everybody = carried(components, alterations, np.full((2, 2), 5))
+    stability = compare(components, alterations, counts, [everybody])
+    assert stability.patterns.tolist() == [1, 0]
+    assert not stability.entries[6:].any()
+
+
+def test_a_class_that_never_used_a_pattern_does_not_make_it_altered():
+    """Class 0 adds, class 1 uses, class 2 does not: an item that 0 and 1 share in the refit is no addition any more."""
+    components, alterations, _ = model_parts()
+    counts = np.array([[5, 5], [5, 5], [0, 0]])
+    alterations = np.concatenate([alterations, np.zeros_like(alterations[:1])])
+    widened = components | alterations[0]
+    refit = carried(widened, np.zeros_like(alterations), counts)
+    stability = compare(components, alterations, counts, [refit])
+    assert stability.patterns[0] == 1
+    assert stability.alterations[0, 0] == 0
+
+
+def test_whole_groups_are_drawn():
+    numbers = np.tile([0, 1], 30)
+    groups = np.repeat(np.arange(20), 3)
+    drawn = bootstrap_rows(numbers, np.random.default_rng(0), groups)
+    counts = np.bincount(drawn, minlength=60).reshape(20, 3)
+    assert (counts == counts[:, :1]).all()
+    assert counts[:, 0].sum() == 20
+    with pytest.raises(ValueError, match=r"Draws of groups keep missing a class"):
+        bootstrap_rows(np.arange(60), np.random.default_rng(0), groups)
+
+
 def test_rows_are_drawn_class_by_class():
     numbers = np.array([0] * 50 + [1] * 7)
     drawn = bootstrap_rows(numbers, np.random.default_rng(1))
@@ -95,6 +126,19 @@ def test_counted_data_is_made_binary_as_in_the_fit(clear):
     counts = planted.X * 3
     model = Primp(binarize=0, random_state=0).fit(counts)
     assert model.assess_stability(counts, refits=2, random_state=0).patterns.shape == (model.n_components_,)
+
+
+def test_groups_keep_patterns_of_a_single_one_from_looking_stable():
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 40)) < 0.05
+    X[:30, :6] = True  # one patient of ten has it, in all of its thirty rows
+    patients = np.concatenate([np.zeros(30, int), 1 + np.arange(170) % 9])
+    model = Primp(random_state=0).fit(X)
+    s = int(model.components_[:, :6].sum(axis=1).argmax())
+    rows = model.assess_stability(X, refits=8, random_state=0).patterns[s]
+    whole = model.assess_stability(X, refits=8, random_state=0, groups=patients).patterns[s]
+    assert rows == 1
+    assert whole < 1
 
 
 def test_other_data_is_refused(clear):

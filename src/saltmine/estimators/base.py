@@ -33,7 +33,7 @@ from saltmine.matrix.validation import (
     given_names,
     reject_unreadable,
 )
-from saltmine.model.association import count_carriers
+from saltmine.model.association import find_carriers
 from saltmine.model.evidence import evidence_of
 from saltmine.model.gains import gains_of
 from saltmine.model.patterns import count_hits
@@ -184,8 +184,10 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         self.item_counts_ = np.zeros((len(classes), data.n_features), dtype=np.int64)
         self.item_counts_[:, data.items] = bits.class_counts
         self.class_counts_ = np.array([rows.stop - rows.start for rows in data.blocks])
-        self.carrier_counts_ = count_carriers(data.matrix, data.blocks, model)
-        self._hits = count_hits(bits, model)
+        carriers = find_carriers(data.matrix, data.blocks, model)
+        self.carrier_counts_ = np.stack([carriers[rows].sum(axis=0) for rows in data.blocks])
+        self._carrier_hits = count_hits(bits, model, carriers)
+        self._hits = count_hits(bits, model, model.Y)
         self.stability_ = None
         self.about_: dict[str, Any] = {}
         self.preparation_ = None

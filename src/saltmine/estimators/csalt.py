@@ -30,7 +30,8 @@ class CSalt(ClassifierMixin, PatternModel):
         what was taken where it leaves a choice.
     alpha : float
         A pattern, its use by a class, or a class's alterations of it stay only if chance shows as much with a
-        probability below this. Of "saltmine" only.
+        probability below this. That a class differs from the others is not tested here but in `patterns` (``q_value``).
+        Of "saltmine" only.
     binarize : float or None
         Values above it become ones. By default nothing is made binary silently: the data must be 0/1.
     max_rank : int or None

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from saltmine.matrix.labels import class_numbers
 from saltmine.matrix.validation import BinaryMatrix
 from saltmine.model.files import save_model
 from saltmine.model.patterns import pattern_table
@@ -58,14 +59,15 @@ class FittedResults(BaseEstimator):
               "only" for patterns of one class: those that no other class uses, and alterations larger than the
               shared part, which are patterns of their own rather than variations;
             - ``evidence``: minus the logarithm (nats) of a bound on the probability that chance shows as much: for the
-              whole pattern, and for added items for all that the class adds to it; a fit with ``algorithm="saltmine"``
-              keeps nothing below ``-log(alpha)``;
+              whole pattern, and for added items that they go with the pattern in that class (not that other classes
+              lack them: that is ``q_value``); a fit with ``algorithm="saltmine"`` keeps nothing below ``-log(alpha)``;
             - ``gain``: nats by which the description would be longer without the pattern, and for added items without
               all that the class adds to it;
             - ``p_value``, ``q_value``: Fisher's exact test of what belongs to one class, one-sided, and its correction
-              by Benjamini and Hochberg; NaN for shared items. Added items: among the rows that use the pattern, does
-              this class have the item more often than the classes that do not add it? Patterns of one class: do
-              more of its rows have more than half of the items? On the rows of the fit, so on the optimistic side;
+              by Benjamini and Hochberg for the number of such claims in the table; NaN for shared items. Added items:
+              of the rows that have more than half of the shared items, do more of this class have the item than of
+              the classes that do not add it? Patterns of one class: do more of its rows have more than half of the
+              items? On the rows of the fit, so on the optimistic side, and as if rows were independent;
             - ``stability``: share of refits in which the item came back in this role (after `assess_stability`);
             - ``usage_<class>``: rows of the class that use the pattern;
             - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern);
@@ -119,6 +121,7 @@ class FittedResults(BaseEstimator):
         refits: int = 20,
         random_state: Any = None,
         on_refit: Callable[[int], object] | None = None,
+        groups: Any = None,
     ) -> Stability:
         """Fit again on rows drawn with replacement and say how often each pattern and alteration comes back.
 
@@ -132,6 +135,8 @@ class FittedResults(BaseEstimator):
         random_state : int, RandomState or None
         on_refit : callable, optional
             Called with the number of refits that are done, after each.
+        groups : (m,) labels, optional
+            What rows belong together, as samples of one patient: whole groups are drawn then.
 
         Examples
         --------
@@ -150,25 +155,35 @@ class FittedResults(BaseEstimator):
             raise ValueError(
                 f"The model was fitted on {len(self.row_labels_)} rows, not {rows.shape[0]}; pass the same data."
             )
-        labels = self.row_labels_ if y is None else np.asarray(y)
-        if not np.array_equal(labels, self.row_labels_):
+        if y is not None and not np.array_equal(_labels(y, rows.shape[0]), self.row_labels_):
             raise ValueError("y differs from the labels of the fit; pass the same data in the same order.")
         rng = np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-        again = self._refits(rows, refits, rng, on_refit)
+        together = None if groups is None else class_numbers(groups, rows.shape[0])[1]
+        again = self._refits(rows, refits, rng, on_refit, together)
         stability = compare(self.components_, self.alterations_, self.usage_counts_, again)
         self.stability_ = stability
         return stability
 
     def _refits(
-        self, rows: BinaryMatrix, refits: int, rng: np.random.Generator, on_refit: Callable[[int], object] | None
+        self,
+        rows: BinaryMatrix,
+        refits: int,
+        rng: np.random.Generator,
+        on_refit: Callable[[int], object] | None,
+        groups: NDArray[np.intp] | None,
     ) -> Iterator[NDArray[np.bool_]]:
         """Fit on rows drawn anew, time after time, and yield what the patterns carry."""
         numbers = np.searchsorted(self.classes_, self.row_labels_)
         quiet = {"binarize": None, "verbose": 0, "callback": None}
         for done in range(1, refits + 1):
-            drawn = bootstrap_rows(numbers, rng)
+            drawn = bootstrap_rows(numbers, rng, groups)
             again = clone(self).set_params(random_state=int(rng.integers(np.iinfo(np.int32).max)), **quiet)
             again.fit(rows[drawn], self.row_labels_[drawn])
             if on_refit is not None:
                 on_refit(done)
             yield carried(again.components_, again.alterations_, again.usage_counts_)
+
+
+def _labels(y: Any, n_rows: int) -> NDArray[Any]:
+    classes, numbers = class_numbers(y, n_rows)
+    return classes[numbers]

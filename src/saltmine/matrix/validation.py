@@ -67,7 +67,7 @@ def as_text(names: Any) -> NDArray[Any]:
 
 def given_names(names: Any, count: int, argument: str, what: str) -> NDArray[Any]:
     """Return names given beside the data as text, one for every column or row."""
-    if isinstance(names, str) or not hasattr(names, "__len__"):
+    if isinstance(names, (str, set, frozenset, dict)) or not hasattr(names, "__len__"):
         raise ValueError(f"{argument} must be a list of names, not {names!r}.")
     if len(names) != count:
         raise ValueError(f"{argument} has {len(names)} names, but the data has {count} {what}; give each one name.")

@@ -13,11 +13,11 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def count_carriers(matrix: BinaryMatrix, blocks: list[slice], model: BinaryModel) -> Counts:
-    """Count the rows of every class that have more than half of a pattern's items, used or not: (c, r).
+def find_carriers(matrix: BinaryMatrix, blocks: list[slice], model: BinaryModel) -> NDArray[np.bool_]:
+    """Say which rows have more than half of a pattern's items, whether or not the model says that they use it: (m, r).
 
-    The items are the shared ones; for a pattern of a single class all that it has there, and all that any class has
-    where fewer than two are shared.
+    The items are the shared ones, so that no class is favoured by what it adds; for a pattern of a single class all
+    that it has there, and all that any class has where fewer than two are shared.
     """
     used = np.stack([model.Y[rows].any(axis=0) for rows in blocks])
     whole = (used.sum(axis=0) < 2) | (model.X.sum(axis=0) < 2)
@@ -27,7 +27,7 @@ def count_carriers(matrix: BinaryMatrix, blocks: list[slice], model: BinaryModel
         panel = matrix[part]
         found = (panel.astype(np.float32) if isinstance(panel, np.ndarray) else panel) @ items
         carriers[part] = found > items.sum(axis=0) / 2
-    return np.stack([carriers[rows].sum(axis=0) for rows in blocks])
+    return carriers
 
 
 def fisher_tests(successes: Counts, trials: Counts, other_successes: Counts, other_trials: Counts) -> Floats:

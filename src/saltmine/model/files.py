@@ -28,6 +28,7 @@ _FIGURES = {
     "pattern_gain_": 3,
     "alteration_gain_": 3,
 }
+_CARRIERS = ("carrier_counts_", "_carrier_hits")
 _STABILITY = ("patterns", "alterations", "entries")
 _NUMBERS = ("n_components_", "n_features_in_", "n_iter_", "description_length_", "null_description_length_")
 
@@ -52,9 +53,9 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
         "estimator": kind,
         "parameters": _plain_parameters(estimator),
         "classes": {"labels": labels.tolist(), "dtype": _LABEL_TYPES.get(labels.dtype.kind, labels.dtype.str)},
-        "item_names": None if names is None else names.tolist(),
-        "names_are_features": hasattr(estimator, "feature_names_in_"),
-        "row_names": None if estimator.row_names_ is None else estimator.row_names_.tolist(),
+        "item_names": _plain_names(names),
+        "feature_names": _plain_names(getattr(estimator, "feature_names_in_", None)),
+        "row_names": _plain_names(estimator.row_names_),
         "about": estimator.about_,
         "preparation": None if estimator.preparation_ is None else estimator.preparation_.to_dict(),
         "refits": 0 if estimator.stability_ is None else estimator.stability_.refits,
@@ -64,7 +65,7 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
     arrays: dict[str, NDArray[Any]] = {name: np.packbits(getattr(estimator, name)) for name in _PACKED}
     arrays |= {name: getattr(estimator, name) for name in (*_PLAIN, *_FIGURES)}
     if estimator.carrier_counts_ is not None:
-        arrays["carrier_counts_"] = estimator.carrier_counts_
+        arrays |= {name: getattr(estimator, name) for name in _CARRIERS}
     if estimator.stability_ is not None:
         arrays |= {f"stability_{name}": getattr(estimator.stability_, name) for name in _STABILITY}
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
@@ -162,14 +163,21 @@ def _restore_names(estimator: Any, header: dict[str, Any], arrays: dict[str, NDA
     if names is not None:
         _demand(len(names) == n and all(isinstance(name, (str, int)) for name in names), "column names differ")
         estimator._item_names = np.array(names, dtype=object)
-        if header["names_are_features"]:
-            estimator.feature_names_in_ = estimator._item_names
+    # Until version 3 columns had one name each, in tables and for scikit-learn.
+    features = header["feature_names"] if header["version"] >= 3 else names if header["names_are_features"] else None
+    if features is not None:
+        _demand(len(features) == n and all(isinstance(name, str) for name in features), "names of features differ")
+        estimator.feature_names_in_ = np.array(features, dtype=object)
+
+
+def _plain_names(names: NDArray[Any] | None) -> list[Any] | None:
+    return None if names is None else names.tolist()
 
 
 def _restore_extras(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Restore what came with version 3; older files leave it unknown."""
     estimator.row_names_, estimator.about_, estimator.preparation_ = None, {}, None
-    estimator.carrier_counts_, estimator.stability_ = None, None
+    estimator.carrier_counts_, estimator._carrier_hits, estimator.stability_ = None, None, None
     if header["version"] < 3:
         return
     m, rank, c, _, n = header["shape"]
@@ -186,9 +194,10 @@ def _restore_extras(estimator: Any, header: dict[str, Any], arrays: dict[str, ND
         estimator.preparation_ = Prepare.from_dict(header["preparation"])
         _demand(len(estimator.preparation_.item_names_) == n, "the preparation makes other columns")
     if "carrier_counts_" in arrays:
-        carriers = arrays["carrier_counts_"]
-        _demand(carriers.dtype.kind == "i" and carriers.shape == (c, rank), "carrier_counts_ holds no counts")
-        estimator.carrier_counts_ = carriers
+        for name, shape in zip(_CARRIERS, ((c, rank), estimator._hits.shape), strict=True):
+            counts = arrays[name]
+            _demand(counts.dtype.kind == "i" and counts.shape == shape, f"{name} holds no counts")
+            setattr(estimator, name, counts)
     if header["refits"]:
         shapes = {"patterns": (rank,), "alterations": (c, rank), "entries": (estimator._hits.shape[1],)}
         parts = {name: _figures(arrays[f"stability_{name}"], shape, name) for name, shape in shapes.items()}

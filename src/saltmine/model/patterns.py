@@ -38,12 +38,12 @@ def entries(
     return pattern[order], item[order], owner[order] - 1
 
 
-def count_hits(bits: BitMatrix, model: BinaryModel) -> NDArray[np.int64]:
-    """Count for every entry, in the order of `entries`, how often its item occurs in the rows that use its pattern.
+def count_hits(bits: BitMatrix, model: BinaryModel, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Count for every entry, in the order of `entries`, how often its item occurs in the rows of its pattern.
 
-    Shape (c, entries).
+    ``rows``, (m, r), says which these are: those that use it, or those that carry it. Shape (c, entries).
     """
-    usage = bits.pack_usage(model.Y)
+    usage = bits.pack_usage(rows)
     pattern, item, _ = entries(model.X.T, model.V.transpose(0, 2, 1))
     hits = [bits.hits(usage, item[pattern == s], s) for s in range(model.rank)]
     return np.concatenate([np.zeros((len(bits.blocks), 0), dtype=np.int64), *hits], axis=1)
@@ -59,6 +59,7 @@ class Fitted(Protocol):
     usage_counts_: NDArray[np.int64]
     item_counts_: NDArray[np.int64]
     carrier_counts_: NDArray[np.int64] | None
+    _carrier_hits: NDArray[np.int64] | None
     pattern_evidence_: NDArray[np.float64]
     alteration_evidence_: NDArray[np.float64]
     pattern_gain_: NDArray[np.float64]
@@ -125,33 +126,44 @@ def _tests(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Test what belongs to a class: p- and q-values of every entry, NaN for what is shared.
 
-    An added item is tested among the rows that use its pattern: do more of this class have it than of the classes
-    that do not add it? A pattern of one class is tested once, on all rows: do more of this class carry it?
+    Both tests look at rows that *carry* a pattern, have more than half of its items: which rows of a class use it was
+    chosen with what the class adds in view, so that among these rows the added items are frequent by choice.
     """
-    p_value = np.full(len(pattern), np.nan)
-    used, hits = model.usage_counts_, model._hits
-    lacks = ~model.alterations_[:, pattern, item]
-    added = np.flatnonzero((owner >= 0) & ((used[:, pattern] > 0) & lacks).any(axis=0))
-    if len(added):
-        of_class, where = (owner[added], added), lacks[:, added]
-        p_value[added] = fisher_tests(
-            hits[of_class],
-            used[owner[added], pattern[added]],
-            (hits[:, added] * where).sum(axis=0),
-            (used[:, pattern[added]] * where).sum(axis=0),
-        )
+    p_value, per_pattern = np.full(len(pattern), np.nan), np.full(len(model.components_), np.nan)
+    if model.carrier_counts_ is None or model._carrier_hits is None:
+        return p_value, p_value
+    added = np.flatnonzero((owner >= 0) & ~_of_one_class(model)[pattern])
+    p_value[added] = _test_added(model, pattern[added], item[added], owner[added], model._carrier_hits[:, added])
     own = np.flatnonzero(_of_one_class(model))
-    per_pattern = np.full(len(model.components_), np.nan)
-    if len(own) and model.carrier_counts_ is not None:
-        carriers, sizes = model.carrier_counts_[:, own], model.class_counts_
-        a = used[:, own].argmax(axis=0)
-        mine = carriers[a, np.arange(len(own))]
-        per_pattern[own] = fisher_tests(mine, sizes[a], carriers.sum(axis=0) - mine, sizes.sum() - sizes[a])
+    carriers, sizes = model.carrier_counts_[:, own], model.class_counts_
+    a = model.usage_counts_[:, own].argmax(axis=0)
+    mine = carriers[a, np.arange(len(own))]
+    per_pattern[own] = fisher_tests(mine, sizes[a], carriers.sum(axis=0) - mine, sizes.sum() - sizes[a])
     # One test per pattern of a class, however many items it has.
     corrected = correct(np.concatenate([p_value, per_pattern]))
     of_pattern = np.isnan(p_value)
     q_value = np.where(of_pattern, corrected[len(p_value) :][pattern], corrected[: len(p_value)])
     return np.where(of_pattern, per_pattern[pattern], p_value), q_value
+
+
+def _test_added(
+    model: Fitted,
+    pattern: NDArray[np.intp],
+    item: NDArray[np.intp],
+    owner: NDArray[np.intp],
+    carrier_hits: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Test whether more carriers of the class have an added item than of the classes that do not add it.
+
+    Where fewer than two items are shared nobody can carry them without what is added, and all rows are compared.
+    """
+    conditional = model.components_.sum(axis=1)[pattern] >= 2
+    carriers = np.asarray(model.carrier_counts_)[:, pattern]
+    rows = np.where(conditional, carriers, model.class_counts_[:, None])
+    hits = np.where(conditional, carrier_hits, model.item_counts_[:, item])
+    lacks = ~model.alterations_[:, pattern, item]
+    mine = (owner, np.arange(len(owner)))
+    return fisher_tests(hits[mine], rows[mine], (hits * lacks).sum(axis=0), (rows * lacks).sum(axis=0))
 
 
 def _of_class_or_pattern(

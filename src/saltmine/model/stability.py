@@ -12,9 +12,12 @@ from scipy.optimize import linear_sum_assignment
 from saltmine.model.patterns import entries
 
 Bools = NDArray[np.bool_]
+# Draws of groups until every class is there.
+MOST_DRAWS = 1000
 Shares = NDArray[np.float64]
 
-# A pattern has come back if it shares at least half of its items, class by class, with one of the refit.
+# A pattern has come back if what it has in common with one of the refit, class by class, is more than half of what both
+# have: a pattern of one class is not back if two classes share it.
 SIMILAR = 0.5
 
 
@@ -27,7 +30,7 @@ class Stability:
     refits : int
         Number of refits.
     patterns : (r,) float
-        A similar pattern was there: with as many common items, class by class, as half of all that both have.
+        A similar pattern was there: more than half of all that both have, class by class, they have in common.
     alterations : (c, r) float
         The class added at least half of what it adds to the pattern; NaN where it adds nothing.
     entries : (e,) float
@@ -46,8 +49,10 @@ def carried(components: Bools, alterations: Bools, usage_counts: NDArray[np.int6
     return (components[:, None] | alterations.transpose(1, 0, 2)) & used
 
 
-def bootstrap_rows(numbers: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw as many rows of every class as it has, with replacement.
+def bootstrap_rows(
+    numbers: NDArray[np.intp], rng: np.random.Generator, groups: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
+    """Draw as many rows of every class as it has, with replacement; whole groups where rows belong together.
 
     Examples
     --------
@@ -56,11 +61,26 @@ def bootstrap_rows(numbers: NDArray[np.intp], rng: np.random.Generator) -> NDArr
     >>> np.bincount(numbers[rows]).tolist()
     [2, 3]
     """
+    if groups is not None:
+        return _bootstrap_groups(numbers, rng, groups)
     drawn = np.empty(len(numbers), dtype=np.intp)
     for a in np.unique(numbers):
         rows = np.flatnonzero(numbers == a)
         drawn[rows] = rng.choice(rows, len(rows))
     return drawn
+
+
+def _bootstrap_groups(
+    numbers: NDArray[np.intp], rng: np.random.Generator, groups: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    members = [np.flatnonzero(groups == group) for group in np.unique(groups)]
+    for _ in range(MOST_DRAWS):
+        drawn = np.concatenate([members[k] for k in rng.integers(len(members), size=len(members))])
+        if len(np.unique(numbers[drawn])) == len(np.unique(numbers)):
+            return drawn
+    raise ValueError(
+        "Draws of groups keep missing a class, which too few groups have; assess stability without groups."
+    )
 
 
 def compare(
@@ -95,7 +115,7 @@ def _partners(original: Bools, refit: Bools) -> NDArray[np.intp]:
     both = one @ two.T
     similarity = both / np.maximum(one.sum(axis=1)[:, None] + two.sum(axis=1) - both, 1)
     s, t = linear_sum_assignment(similarity, maximize=True)
-    similar = similarity[s, t] >= SIMILAR
+    similar = similarity[s, t] > SIMILAR
     partner[s[similar]] = t[similar]
     return partner
 
@@ -105,16 +125,19 @@ def _entries_found(
 ) -> Bools:
     """Say of every entry whether the partner has it in the same role.
 
-    A shared item is shared again if all classes that had it have it; an added one if its class has it and some class
-    that lacked it lacks it again.
+    An item of a single class is back if that class alone has it; a shared one if all classes that had it have it; an
+    added one if its class has it and some class that uses the pattern and lacked it lacks it again.
     """
     pattern, item, owner = parts
     found = np.zeros(len(pattern), dtype=bool)
     here = np.flatnonzero(partner[pattern] >= 0)
     before, after = original[pattern[here], :, item[here]], refit[partner[pattern[here]], :, item[here]]
+    using = np.asarray(original.any(axis=2))[pattern[here]]
+    alone_again = (after == before).all(axis=1)
     shared_again = (after >= before).all(axis=1)
-    added_again = after[np.arange(len(here)), owner[here]] & (~before & ~after).any(axis=1)
-    found[here] = np.where(owner[here] < 0, shared_again, added_again)
+    added_again = after[np.arange(len(here)), owner[here]] & (using & ~before & ~after).any(axis=1)
+    of_one = (using.sum(axis=1) == 1) & (using.shape[1] > 1)
+    found[here] = np.select([of_one, owner[here] < 0], [alone_again, shared_again], added_again)
     return found
 
 
