@@ -18,7 +18,7 @@ import time
 begin = time.perf_counter()
 import sklearn
 middle = time.perf_counter()
-import saltmine
+from saltmine import CSalt
 print(middle - begin, time.perf_counter() - middle)
 """
 

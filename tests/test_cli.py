@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from saltmine import CSalt, load
+from saltmine import CSalt, Prepare, load
 from saltmine.cli.main import cli
 from saltmine.datasets import make_planted
 
@@ -43,6 +43,7 @@ def folder(tmp_path_factory):
     frame["colour"] = np.where(planted.X[:, 0], "red", "blue")
     frame["age"] = np.random.default_rng(0).integers(18, 90, 160)
     frame["town"] = np.array(["Mainz", "Trier"])[planted.y]
+    frame["height"] = np.where(planted.X[:, 1], 1.5, 1.75)
     frame["name"] = [f"person {k}" for k in range(160)]
     frame.to_csv(folder / "people.csv", index=False)
     return folder
@@ -112,6 +113,55 @@ def test_transform_and_predict_prepare_new_data_alike(fitted, folder, tmp_path):
     )
 
 
+def test_classes_are_matched_whatever_type_a_file_gives_them(tmp_path):
+    planted = make_planted(60, [40, 40], rank=2, noise=0.01, largest=True, random_state=1)
+    for kind, (first, second) in {"float": (1.0, 2.0), "text": ("01", "02")}.items():
+        frame = pd.DataFrame(planted.X.astype(int), columns=[f"i{k}" for k in range(60)])
+        frame["class"] = np.where(planted.y == 0, first, second)
+        frame.to_csv(tmp_path / f"{kind}.csv", index=False)
+        run("fit", tmp_path / f"{kind}.csv", "--target", "class", "-o", tmp_path / kind)
+        frame["class"] = planted.y + 1
+        frame.to_csv(tmp_path / "whole.csv", index=False)
+        result = run("predict", tmp_path / kind / "model.salt", tmp_path / "whole.csv", "--target", "class")
+        assert result.exit_code == 0, result.stderr
+        assert float(result.stderr.split("%")[0].split()[-1]) > 60
+
+
+def test_scores_are_of_the_data_of_the_fit_only(fitted, folder, tmp_path):
+    frame = pd.read_csv(folder / "people.csv")
+    frame.iloc[::-1].to_csv(tmp_path / "turned.csv", index=False)
+    assert "in another order" in refused("score", fitted[0] / "model.salt", tmp_path / "turned.csv", "--target", "town")
+    assert "is not the data" in refused("score", fitted[0] / "model.salt", tmp_path / "turned.csv")
+
+
+def test_models_saved_in_python_work_with_their_preparation(folder, tmp_path):
+    frame = pd.read_csv(folder / "people.csv")
+    prepare = Prepare()
+    items = prepare.fit_transform(frame.drop(columns=["town", "name"]))
+    model = CSalt(random_state=0).fit(items, frame["town"])
+    model.save(tmp_path / "bare.salt")
+    line = refused("predict", tmp_path / "bare.salt", folder / "people.csv", "--target", "town")
+    assert "lacks the item 'colour=blue'" in line
+    model.preparation_ = prepare
+    model.save(tmp_path / "model.salt")
+    result = run("predict", tmp_path / "model.salt", folder / "people.csv", "--target", "town")
+    assert result.exit_code == 0
+    assert pd.read_csv(pd.io.common.StringIO(result.stdout))["class"].tolist() == model.predict(items).tolist()
+    assert "feature names" not in result.stderr
+
+
+def test_pipes_and_links_are_written_to_not_replaced(fitted, folder, tmp_path):
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+    run("transform", fitted[0] / "model.salt", folder / "people.csv", "-o", tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text().startswith("row,")
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE, text=True)
+    run("transform", fitted[0] / "model.salt", folder / "people.csv", "-o", tmp_path / "pipe")
+    assert reader.communicate(timeout=60)[0].startswith("row,")
+
+
 def test_new_rows_need_no_names(fitted, folder, tmp_path):
     new = pd.read_csv(folder / "people.csv").drop(columns=["town", "name"]).head(3)
     new.to_csv(tmp_path / "new.csv", index=False)
@@ -130,6 +180,12 @@ def test_known_classes_decide_which_alterations_count(fitted, folder):
     assert "of the rows are given their own class" in accuracy.stderr
 
 
+def test_thresholds_are_for_tables(tmp_path):
+    run("generate", tmp_path / "m.npz", "--rows", "30,30", "--columns", "40", "--patterns", "1")
+    line = refused("fit", tmp_path / "m.npz", "--threshold", "age=1", "-o", tmp_path / "out")
+    assert "--threshold, --bins and --missing are for tables" in line
+
+
 def test_generate_fit_and_score_planted_data(tmp_path):
     made = run(
         "generate",
@@ -145,8 +201,8 @@ def test_generate_fit_and_score_planted_data(tmp_path):
     )
     assert made.exit_code == 0, made.output
     for data, reading in (
-        ("planted.npz", []),
-        ("planted.csv", ["--target", "class", "--truth", tmp_path / "planted.npz"]),
+        ("planted.truth.npz", []),
+        ("planted.csv", ["--target", "class", "--truth", tmp_path / "planted.truth.npz"]),
     ):
         out = tmp_path / f"out-{data}"
         assert run("fit", tmp_path / data, *reading[:2], "-o", out).exit_code == 0
@@ -210,7 +266,9 @@ def test_new_matrices_are_aligned_by_name(tmp_path):
     assert usage.iloc[0].any()
     assert not usage.iloc[1].any()
     (tmp_path / "other.dat").write_text("x y\n")
-    assert "has no item of the model" in refused("transform", out / "model.salt", tmp_path / "other.dat")
+    assert "lacks the item 'i0' (and 19 others) of the model" in refused(
+        "transform", out / "model.salt", tmp_path / "other.dat"
+    )
 
 
 def test_report_writes_a_page_from_a_model(fitted, tmp_path):
@@ -256,6 +314,7 @@ def test_completion_knows_commands_and_options():
         (["people.csv", "--target", "town", "--ignore", "name", "--binarize", "0"], "--binarize is for matrices"),
         (["people.csv", "--target", "town", "--ignore", "name", "--image", "3x3"], "--image 3x3 has 9 pixels"),
         (["people.csv", "--target", "town", "--min-docs", "3"], "takes no min_docs"),
+        (["people.csv", "--target", "height"], "are numbers such as 1.75; cut them first"),
         (["people.csv", "--target", "town", "--ignore", "name", "--jobs", "0"], "n_jobs must be"),
     ],
 )  # fmt: skip
@@ -332,7 +391,7 @@ def test_a_failing_run_keeps_the_results_of_the_one_before(fitted, folder):
 def test_data_that_does_not_belong_to_the_model_is_refused(fitted, folder, tmp_path):
     model = fitted[0] / "model.salt"
     (tmp_path / "few.csv").write_text("age,colour\n1,red\n")
-    assert "The column 'item 0' (and 60 more) is missing" in refused(
+    assert "The column 'item 0' (and 61 more) is missing" in refused(
         "predict", model, tmp_path / "few.csv", "--row-names", "colour"
     )
     np.savez(tmp_path / "m.npz", X=np.eye(3))
@@ -341,7 +400,7 @@ def test_data_that_does_not_belong_to_the_model_is_refused(fitted, folder, tmp_p
     assert "has 5 rows, but the model was fitted on 160" in refused("score", model, tmp_path / "head.csv")
     strange = pd.read_csv(folder / "people.csv").assign(town="Worms")
     strange.to_csv(tmp_path / "strange.csv", index=False)
-    assert "'Worms' is not one of the model's" in refused(
+    assert "has the class 'Worms', which is not one of the model's: Mainz, Trier" in refused(
         "transform", model, tmp_path / "strange.csv", "--target", "town"
     )
     damaged = tmp_path / "damaged.salt"
@@ -353,7 +412,8 @@ def test_data_that_does_not_belong_to_the_model_is_refused(fitted, folder, tmp_p
     )
 
 
-def test_an_interrupted_fit_leaves_no_files(tmp_path):
+@pytest.mark.parametrize(("stop", "wait"), [(signal.SIGINT, 1.5), (signal.SIGTERM, 0.3)])
+def test_an_interrupted_fit_leaves_no_files(tmp_path, stop, wait):
     """Ctrl-C in the middle of a long fit: one line, exit code 1, an empty place."""
     assert (
         run(
@@ -366,8 +426,8 @@ def test_an_interrupted_fit_leaves_no_files(tmp_path):
     deadline = time.monotonic() + 60
     while not (tmp_path / "out").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    time.sleep(1.5)
-    process.send_signal(signal.SIGINT)
+    time.sleep(wait)
+    process.send_signal(stop)
     stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 1, stderr
     assert stdout == ""

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 import saltmine
@@ -133,7 +134,9 @@ def gaps():
 
 
 def test_missing_values_are_an_error_by_default_and_it_says_how(gaps):
-    with pytest.raises(ValueError, match=r"Column 'age' has no value in row 1; choose missing='item' .*--missing item"):
+    with pytest.raises(
+        ValueError, match=r"Column 'age' has no value in row 1, counted from 0; choose missing='item' .*--missing"
+    ):
         Prepare().fit(gaps)
     with pytest.raises(ValueError, match=r"has no value in row 1 \(and 1 more rows\)"):
         Prepare().fit(pd.DataFrame({"age": [1, None, None]}))
@@ -170,8 +173,51 @@ def test_what_was_learned_can_be_stored_as_json(table, gaps):
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (pd.Series([True, False, None], dtype=object), pd.Series([True, False])),
+        (pd.Series(["1.0", "A", "2.0"]), pd.Series([1.0, 2.0])),
+        (pd.Series(["01", "A", "02"]), pd.Series([1, 2])),
+        (pd.Series([0.5, 1.5, 2.5], dtype="category"), pd.Series([0.5, 1.5])),
+        (pd.Series([0.1, 0.2, 0.3], dtype="float64"), pd.Series([0.1, 0.2], dtype="float64")),
+        (pd.Series([1, 2, None], dtype="Int64"), pd.Series([1, 2])),
+        (pd.Series([1, "x", 2], dtype=object), pd.Series([1, 2])),
+    ],
+)
+def test_a_value_is_the_same_item_whatever_type_its_column_has(old, new):
+    prepare = Prepare(missing="ignore").fit(pd.DataFrame({"c": old}))
+    items = prepare.transform(pd.DataFrame({"c": new}))
+    assert items.iloc[0].any()
+    np.testing.assert_array_equal(items.iloc[0], prepare.transform(pd.DataFrame({"c": old})).iloc[0])
+
+
+def test_a_failed_fit_leaves_the_former_state(table, gaps):
+    prepare = Prepare().fit(table)
+    names = prepare.item_names_.tolist()
+    with pytest.raises(ValueError, match="has no value"):
+        prepare.fit(gaps)
+    assert prepare.item_names_.tolist() == names
+    assert prepare.feature_names_in_.tolist() == list(table.columns)
+    with pytest.raises(ValueError, match="has no value"):
+        (fresh := Prepare()).fit(gaps)
+    with pytest.raises(NotFittedError):
+        fresh.transform(table)
+
+
+def test_matrices_without_names_are_dense_or_sparse_by_size(table, monkeypatch):
+    prepare = Prepare()
+    dense = prepare.items_of(table, fit=True)
+    assert isinstance(dense, np.ndarray)
+    np.testing.assert_array_equal(dense, prepare.transform(table))
+    monkeypatch.setattr("saltmine.preparation.transformer.MOST_DENSE_CELLS", 10)
+    np.testing.assert_array_equal(prepare.items_of(table).toarray(), dense)
+
+
+@pytest.mark.parametrize(
     ("frame", "message"),
     [
+        ({"id": [10**18 + k for k in range(30)]}, r"'id' holds whole numbers of more than 15 digits.*--row-names"),
+        ({"z": [1 + 2j, 3j]}, r"'z' holds complex numbers"),
         (
             {"name": [f"p{k}" for k in range(50)]},
             r"'name' holds 50 different texts in 50 rows, .*--row-names.*--ignore",

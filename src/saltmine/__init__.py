@@ -1,18 +1,25 @@
 """saltmine: what classes share, what is theirs alone, and how they alter what is shared."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from saltmine.estimators import CSalt, Primp, load
+if TYPE_CHECKING:
+    from saltmine import datasets, metrics
+    from saltmine.estimators import CSalt, Primp, load
+    from saltmine.preparation import Prepare, prepare
+    from saltmine.readers import ReadError, Table, read
 
 __version__ = "0.1.0.dev0"
 
-# Imported when they are first asked for: name, and the module that has it, or is it.
+# Imported when they are first asked for, so that the command line starts at once: name, and the module that has it.
 _LATER = {
+    "CSalt": "saltmine.estimators",
     "Prepare": "saltmine.preparation",
+    "Primp": "saltmine.estimators",
     "ReadError": "saltmine.readers",
     "Table": "saltmine.readers",
     "datasets": "saltmine.datasets",
+    "load": "saltmine.estimators",
     "metrics": "saltmine.metrics",
     "prepare": "saltmine.preparation",
     "read": "saltmine.readers",
@@ -38,3 +45,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'saltmine' has no attribute {name!r}")
     module = import_module(_LATER[name])
     return module if module.__name__ == f"saltmine.{name}" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -97,6 +97,8 @@ class Plots:
         return ax
 
     def _number(self, pattern: int) -> int:
+        if not self._model.n_components_:
+            raise ValueError("The model has no patterns, so there is nothing to draw.")
         if not 0 <= pattern < self._model.n_components_:
             raise ValueError(
                 f"There is no pattern {pattern}; the model has patterns 0 to {self._model.n_components_ - 1}."
@@ -116,6 +118,7 @@ class Plots:
         sizes, colours = {}, {}
         for k in np.argsort(-hits, kind="stable")[:most]:
             name = str(item[here[k]] if model._item_names is None else model._item_names[item[here[k]]])
+            name = " ".join(name.split())
             sizes[name] = float(max(hits[k], 1))
             colours[name] = palette[owner[here[k]] if owner[here[k]] >= 0 else of_one]
         return sizes, colours

@@ -1,5 +1,29 @@
 """The command line: ``saltmine fit``, ``transform``, ``predict``, ``report``, ``generate``, ``score``, ``demo``."""
 
-from saltmine.cli.main import main
+from __future__ import annotations
 
-__all__ = ["main"]
+import signal
+import sys
+from typing import Any
+
+
+def main() -> None:
+    """Run the command line."""
+    # Names in the data may have characters that the terminal has not.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        # Here, so that Ctrl-C while this is loaded ends in one line too.
+        from saltmine.cli.main import cli
+
+        cli(prog_name="saltmine")
+    except KeyboardInterrupt:
+        print("Error: Interrupted; nothing was written.", file=sys.stderr)
+        sys.exit(1)
+
+
+def _interrupt(*_: Any) -> None:
+    """Treat a request to end as Ctrl-C: what is half-written goes."""
+    raise KeyboardInterrupt

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import pandas as pd
 
-from saltmine.cli.data import read_for_model, row_names_of
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.options import JSON, QUIET, READING, options
 from saltmine.cli.output import Notes
-from saltmine.cli.results import usage_table
 from saltmine.whole import whole_file
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MODEL = click.argument("model", type=click.Path(path_type=Path))
 DATA = click.argument("data", type=click.Path(path_type=Path))
@@ -39,12 +39,15 @@ def transform(model: Path, data: Path, output: Path | None, as_json: bool, quiet
       saltmine transform out/model.salt new.csv > usage.csv
       saltmine transform out/model.salt new.csv --target shop -o usage.csv
     """
+    # Help and completion need none of this.
     from saltmine import Primp
+    from saltmine.cli.data import read_for_model
+    from saltmine.cli.results import usage_table
 
     fitted = load_model(model)
     X, table = read_for_model(data, fitted, reading, Notes(quiet))
     with user_mistakes():
-        y = None if table.y is None or isinstance(fitted, Primp) else _as_classes(fitted, table.y)
+        y = None if table.y is None or isinstance(fitted, Primp) else as_classes(fitted, table.y, data)
         usage = fitted.transform(X) if y is None else fitted.transform(X, y)
     _deliver(usage_table(usage, table, table.y), output, as_json)
 
@@ -67,6 +70,11 @@ def predict(
       saltmine predict out/model.salt new.csv > classes.csv
       saltmine predict out/model.salt test.csv --target shop --lengths
     """
+    import numpy as np
+    import pandas as pd
+
+    from saltmine.cli.data import read_for_model, row_names_of
+
     fitted = load_model(model)
     if not hasattr(fitted, "predict"):
         raise WrongUse(
@@ -83,7 +91,7 @@ def predict(
             result[f"nats_{label}"] = column.round(3)
     _deliver(result, output, as_json)
     if table.y is not None:
-        right = (pd.Series(classes).astype(str) == pd.Series(table.y).astype(str)).mean()
+        right = np.mean(classes == as_classes(fitted, table.y, data))
         notes.say(f"{right:.1%} of the rows are given their own class.")
 
 
@@ -95,13 +103,26 @@ def load_model(path: Path) -> Any:
         return load(path)
 
 
-def _as_classes(model: Any, labels: Any) -> Any:
-    """Give labels the type of the model's classes: a file may hold numbers as text."""
-    known = {str(label): label for label in model.classes_.tolist()}
-    unknown = [label for label in dict.fromkeys(str(label) for label in labels) if label not in known]
+def as_classes(model: Any, labels: Any, path: Path) -> Any:
+    """Give labels the type of the model's classes: whether a file has 1, 1.0 or text depends on the rest of it."""
+    import numpy as np
+
+    known = {_key(label): label for label in model.classes_.tolist()}
+    given = [_key(label) for label in np.asarray(labels).tolist()]
+    unknown = [label for label in dict.fromkeys(given) if label not in known]
     if unknown:
-        raise WrongUse(f"The class {unknown[0]!r} is not one of the model's, which are {', '.join(known)}.")
-    return [known[str(label)] for label in labels]
+        classes = ", ".join(str(label) for label in model.classes_)
+        raise WrongUse(f"{path} has the class {unknown[0]!r}, which is not one of the model's: {classes}.")
+    return np.array([known[label] for label in given], dtype=model.classes_.dtype)
+
+
+def _key(label: Any) -> str:
+    from saltmine.preparation.columns import number_text
+
+    try:
+        return number_text(float(label))
+    except (TypeError, ValueError):
+        return str(label)
 
 
 def _deliver(table: pd.DataFrame, output: Path | None, as_json: bool) -> None:

@@ -14,12 +14,10 @@ from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes
 from saltmine.preparation import Prepare
 from saltmine.readers import ReadError, Table, read
-from saltmine.readers.registry import format_of
+from saltmine.readers.registry import format_of, has_known_suffix
 
-# Prepared tables with more cells than this are kept sparse.
-MOST_DENSE_CELLS = 1 << 28
 # What a reader was told that holds for new data of the same kind too.
-_LASTING = ("row_names", "group", "separator", "encoding", "text", "language", "stop_words", "unit")
+_LASTING = ("format", "row_names", "group", "separator", "encoding", "text", "language", "unit")
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,10 @@ def prepare_items(table: Table, ignore: tuple[str, ...], prepare: Prepare) -> It
     """Make items of the columns of a table; a matrix is taken as it is."""
     frame = table.frame
     if frame is None:
+        if prepare.thresholds or prepare.missing != "error" or prepare.bins != Prepare().bins:
+            raise WrongUse(
+                "--threshold, --bins and --missing are for tables, but this file holds a matrix; leave them out."
+            )
         if ignore:
             raise WrongUse(
                 f"--ignore {ignore[0]} names a column of a table, but this file holds a matrix; leave it out."
@@ -48,10 +50,7 @@ def prepare_items(table: Table, ignore: tuple[str, ...], prepare: Prepare) -> It
     if not frame.shape[1]:
         raise WrongUse("No columns are left beside the classes and those that are ignored; at least one is needed.")
     with user_mistakes():
-        # Whether the result is large is known only when it is there; sparse is never too large.
-        wide = frame.shape[0] * frame.shape[1] > MOST_DENSE_CELLS
-        cells = prepare.set_params(sparse_output=wide).fit_transform(frame)
-    X = cells if wide else cells.to_numpy()
+        X = prepare.items_of(frame, fit=True)
     return Items(X, table, prepare.item_names_, prepare)
 
 
@@ -70,14 +69,18 @@ def read_for_model(path: Path, model: Any, given: dict[str, Any], notes: Notes) 
             raise WrongUse(
                 f"{path} is a matrix, but the model was made from a table; give it one with the same columns."
             )
-        return model.preparation_.set_params(sparse_output=False).transform(table.frame).to_numpy(), table
+        return model.preparation_.items_of(table.frame), table
 
 
 def _read_alike(path: Path, about: dict[str, Any], given: dict[str, Any]) -> Table:
     """Read a file as the data of the fit was read, as far as that can be said of it."""
     before = about.get("reading", {})
     if path.exists():
-        accepted = format_of(path, given.get("format"), "text" in (given | before)).options
+        if path.is_dir() or has_known_suffix(path):
+            # What kind of file it is, it says itself; documents in a folder are in no column.
+            before = {name: value for name, value in before.items() if name != ("text" if path.is_dir() else "format")}
+        name = (before | given).get("format")
+        accepted = format_of(path, name, "text" in (given | before)).options | {"format"}
         before = {name: value for name, value in before.items() if name in accepted}
         if about.get("kind") == "words" and "min_docs" in accepted:
             # The model knows which words count; a single new document has them once.
@@ -93,7 +96,11 @@ def _read_alike(path: Path, about: dict[str, Any], given: dict[str, Any]) -> Tab
 
 
 def _aligned(table: Table, model: Any, path: Path, notes: Notes) -> Any:
-    """Bring the columns into the order of the model by their names: unknown ones go, absent ones are zero."""
+    """Bring the columns into the order of the model by their names: unknown ones go, absent ones are zero.
+
+    In a list of what there is, as words or alterations, what is absent is not there; a table that lacks columns is
+    another table.
+    """
     known, names = model._item_names, table.item_names
     cells = table.X if table.frame is None else table.frame.to_numpy()
     if known is None or names is None:
@@ -103,24 +110,23 @@ def _aligned(table: Table, model: Any, path: Path, notes: Notes) -> Any:
             )
         return cells
     position = {str(name): k for k, name in enumerate(names)}
-    wanted = [position.get(str(name), -1) for name in known]
-    found = [k for k in wanted if k >= 0]
-    if not found:
+    wanted = np.array([position.get(str(name), -1) for name in known])
+    there = np.flatnonzero(wanted >= 0)
+    absent = len(known) - len(there)
+    if not len(there) or (absent and table.frame is not None):
+        first = known[np.flatnonzero(wanted < 0)[0]]
+        more = f" (and {absent - 1:,} others)" if absent > 1 else ""
         raise WrongUse(
-            f"{path} has no item of the model, which knows {known[0]!r} and {len(known) - 1:,} others; check the names."
+            f"{path} lacks the item {first!r}{more} of the model; check the names, or save the model with what "
+            "prepares its columns (model.preparation_)."
         )
-    if len(found) < len(names):
-        notes.say(f"{len(names) - len(found):,} items that the model does not know are left out.")
-    if isinstance(cells, np.ndarray):
-        aligned = np.zeros((table.shape[0], len(known)), dtype=cells.dtype)
-        there = np.flatnonzero(np.array(wanted) >= 0)
-        aligned[:, there] = cells[:, found]
-        return aligned
-    picker = sp.csr_array(
-        (np.ones(len(found), dtype=np.int8), (found, np.flatnonzero(np.array(wanted) >= 0))),
-        shape=(len(names), len(known)),
-    )
-    return sp.csr_array(cells @ picker)
+    if absent:
+        notes.say(f"{absent:,} of the model's {len(known):,} items do not occur.")
+    if len(there) < len(names):
+        notes.say(f"{len(names) - len(there):,} items that the model does not know are left out.")
+    picker = sp.csr_array((np.ones(len(there), dtype=np.int8), (wanted[there], there)), shape=(len(names), len(known)))
+    aligned = cells @ picker
+    return aligned if isinstance(cells, np.ndarray) else sp.csr_array(aligned)
 
 
 def row_names_of(table: Table) -> list[str]:

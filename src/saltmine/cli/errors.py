@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -10,6 +11,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
+
+# A full disk or a broken one is nobody's mistake.
+_NO_MISTAKE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 
 
 class WrongUse(click.ClickException):
@@ -33,7 +37,10 @@ def user_mistakes(prefix: str = "") -> Iterator[None]:
     """Take errors of this block for mistakes in the data or the options: they say themselves how to mend them."""
     try:
         yield
-    except (ValueError, TypeError, ImportError, OSError) as error:
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise (Failed if error.errno in _NO_MISTAKE else WrongUse)(f"{prefix}{reason}.") from error
+    except (ValueError, ImportError) as error:
         raise WrongUse(f"{prefix}{error}") from error
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from saltmine.cli.data import Items, prepare_items, reading_options
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.options import JSON, PREPARING, QUIET, READING, options, parse_image
-from saltmine.cli.output import Notes, whole_folder
-from saltmine.cli.results import FILES, MODEL, print_summary, summary_of, write_results
-from saltmine.preparation import Prepare
-from saltmine.readers import Table, read
+from saltmine.cli.output import FILES, MODEL, Notes, whole_folder
+
+if TYPE_CHECKING:
+    from saltmine.cli.data import Items
+    from saltmine.readers import Table
 
 SEARCHING = (
     click.option(
@@ -105,6 +104,9 @@ def fit(data: Path, **given: Any) -> None:
       saltmine fit cohort.vcf.gz --labels samples.tsv --stability 20
       saltmine fit baskets.dat --labels shops.txt --json
     """
+    # Help and completion need none of this.
+    from saltmine.cli.results import as_json, print_summary, summary_of, write_results
+
     notes = Notes(given["quiet"])
     with whole_folder(given["output"], FILES, sign=MODEL, force=given["force"]) as folder:
         items = _read(data, given, notes)
@@ -120,18 +122,26 @@ def fit(data: Path, **given: Any) -> None:
         notes.say("Writing the results ...")
         write_results(model, items.table, summary, folder)
     if given["as_json"]:
-        click.echo(json.dumps(summary, indent=1))
+        click.echo(as_json(summary))
     else:
         print_summary(model, summary, given["output"])
 
 
 def _read(path: Path, given: dict[str, Any], notes: Notes) -> Items:
+    from saltmine.cli.data import prepare_items
+    from saltmine.preparation import Prepare
+    from saltmine.readers import read
+
     reading = {option.name: given[option.name] for option in _parameters(READING)}
     notes.say(f"Reading {path} ...")
     with user_mistakes():
         table = read(path, **reading)
     if table.y is None and given["method"] == "csalt":
         raise WrongUse(_without_classes(path, table))
+    if table.y is not None and table.y.dtype.kind == "f" and (table.y % 1 != 0).any():
+        raise WrongUse(
+            f"{path}: the classes of --target {given['target']} are numbers such as {table.y[0]}; cut them first."
+        )
     prepare = Prepare(bins=given["bins"], thresholds=given["thresholds"] or None, missing=given["missing"])
     items = prepare_items(table, given["ignore"], prepare)
     classes = f", {len(set(table.y.tolist()))} classes" if table.y is not None else ""
@@ -185,13 +195,21 @@ def _assess(model: Any, items: Items, given: dict[str, Any]) -> None:
     )
     with Progress(*columns, console=Console(stderr=True), disable=given["quiet"]) as bar:
         line = bar.add_task("", total=refits)
-        model.assess_stability(
-            items.X, items.table.y, refits, given["seed"], on_refit=lambda done: bar.update(line, completed=done)
-        )
+        with user_mistakes():
+            model.assess_stability(
+                items.X,
+                items.table.y,
+                refits,
+                given["seed"],
+                on_refit=lambda done: bar.update(line, completed=done),
+                groups=items.table.groups,
+            )
 
 
 def _about(path: Path, items: Items, given: dict[str, Any]) -> dict[str, Any]:
     """Say what the data is, for the report and for new data."""
+    from saltmine.cli.data import reading_options
+
     about: dict[str, Any] = {"source": path.name, "kind": items.table.kind, "reading": reading_options(given)}
     if given["image"]:
         height, width = given["image"]

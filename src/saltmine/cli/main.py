@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import click
@@ -27,6 +28,8 @@ def cli(debug: bool) -> None:
 
     Exit codes: 0 done, 1 failed, 2 wrong use. Results go to standard output, everything else to standard error.
     """
+    # Columns are matched by name before a model sees them; scikit-learn cannot know.
+    warnings.filterwarnings("ignore", message="X does not have valid feature names")
 
 
 @click.command()
@@ -89,8 +92,3 @@ def completion(shell: str) -> None:
 
 for command in (fit, transform, predict, report, score, generate, demo, completion):
     cli.add_command(command)
-
-
-def main() -> None:
-    """Run the command line."""
-    cli(prog_name="saltmine")

@@ -15,11 +15,11 @@ Command = Callable[..., Any]
 
 def parse_thresholds(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, list[float]]:
     """Read numbers for columns, as age=18,60."""
-    thresholds = {}
+    thresholds: dict[str, list[float]] = {}
     for text in given:
         column, separator, numbers = text.rpartition("=")
         try:
-            thresholds[column] = [float(number) for number in numbers.split(",")]
+            thresholds[column] = thresholds.get(column, []) + [float(number) for number in numbers.split(",")]
         except ValueError:
             separator = ""
         if not separator or not column:
@@ -33,7 +33,11 @@ READING = (
     click.option(
         "--labels", type=click.Path(path_type=Path), help="File with the class of every row, or a sample sheet."
     ),
-    click.option("--group", metavar="COLUMN", help="Column that says which rows belong together, as patients."),
+    click.option(
+        "--group",
+        metavar="COLUMN",
+        help="Column that says which rows belong together, as patients: --stability draws them whole.",
+    ),
     click.option(
         "--items", type=click.Path(path_type=Path), help="File with the item names, one per line (npz, mtx, dat)."
     ),

@@ -11,7 +11,11 @@ from pathlib import Path
 
 import click
 
-from saltmine.cli.errors import WrongUse
+from saltmine.cli.errors import WrongUse, user_mistakes
+
+#: What `saltmine fit` writes.
+MODEL, PATTERNS, USAGE, SUMMARY, REPORT = "model.salt", "patterns.csv", "usage.csv", "summary.json", "report.html"
+FILES = (MODEL, PATTERNS, USAGE, SUMMARY, REPORT)
 
 
 class Notes:
@@ -41,12 +45,12 @@ def whole_folder(folder: Path, names: tuple[str, ...], sign: str, force: bool) -
     made = _make(folder)
     aside = folder / f".saltmine-{uuid.uuid4().hex}.part"
     try:
-        aside.mkdir()
+        with user_mistakes(f"The results cannot be written to {folder}: "):
+            aside.mkdir()
         yield aside
-        for written in sorted(aside.iterdir()):
-            os.replace(written, folder / written.name)
-    except OSError as error:
-        raise WrongUse(f"The results cannot be written to {folder}: {error.strerror or error}.") from error
+        with user_mistakes(f"The results cannot be written to {folder}: "):
+            for written in sorted(aside.iterdir()):
+                os.replace(written, folder / written.name)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         for empty in made:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
-import pandas as pd
 
-from saltmine.cli.apply import load_model
-from saltmine.cli.data import read_for_model
+from saltmine.cli.apply import as_classes, load_model
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.options import JSON, QUIET, READING, options
 from saltmine.cli.output import Notes
@@ -40,13 +36,16 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
     """Make data with planted patterns and alterations, to try things on.
 
     OUTPUT is an .npz file, which holds the data, the classes and the truth; or a .csv or .tsv file with the classes in
-    the column "class", and the truth beside it in an .npz file of the same name.
+    the column "class", and the truth beside it in a file that ends in .truth.npz.
 
     \b
     Examples:
       saltmine generate planted.npz
       saltmine generate planted.csv --rows 300,200,100 --columns 400 --noise 0.05
     """
+    import numpy as np
+    import pandas as pd
+
     from saltmine.datasets import make_planted
 
     suffix = output.suffix.lower()
@@ -60,7 +59,7 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
         frame["class"] = planted.y
         with user_mistakes(), whole_file(output) as aside:
             frame.to_csv(aside, index=False, sep="," if suffix == ".csv" else "\t")
-    path = output.with_suffix(".npz")
+    path = output if suffix == ".npz" else output.with_suffix(".truth.npz")
     with user_mistakes(), whole_file(path) as aside:
         np.savez_compressed(aside, **truth)
     files = str(output) if output == path else f"{output}, and the truth in {path}"
@@ -79,8 +78,10 @@ def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: boo
     Examples:
       saltmine score out/model.salt baskets.csv --target shop
       saltmine score out/model.salt planted.npz
-      saltmine score out/model.salt planted.csv --target class --truth planted.npz
+      saltmine score out/model.salt planted.csv --target class --truth planted.truth.npz
     """
+    from saltmine.cli.data import read_for_model
+    from saltmine.cli.results import as_json as to_json
     from saltmine.metrics import class_rank, residual
 
     fitted = load_model(model)
@@ -90,8 +91,16 @@ def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: boo
             f"{data} has {table.shape[0]} rows, but the model was fitted on {len(fitted.row_labels_)}; give it the "
             "same data."
         )
+    if table.y is not None and (as_classes(fitted, table.y, data) != fitted.row_labels_).any():
+        raise WrongUse(
+            f"{data} has other classes than the data of the fit, or in another order; give it the same data."
+        )
     with user_mistakes():
         wrong = residual(fitted, X, fitted.row_labels_)
+        if wrong != fitted.noise_counts_.sum():
+            raise WrongUse(
+                f"{data} is not the data that the model was fitted on, or in another order; give it the same."
+            )
         ones = int(fitted.item_counts_.sum())
         figures: dict[str, Any] = {
             "patterns": int(fitted.n_components_),
@@ -108,7 +117,7 @@ def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: boo
         if planted is not None:
             figures |= _against(planted, fitted)
     if as_json:
-        click.echo(json.dumps(figures, indent=1))
+        click.echo(to_json(figures))
     else:
         for name, value in figures.items():
             click.echo(f"{name.replace('_', ' '):<26}{_shown(value)}")
@@ -116,6 +125,8 @@ def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: boo
 
 def _truth(truth: Path | None, data: Path) -> Any:
     """Return the planted truth of an npz file, None where there is none to be expected."""
+    import numpy as np
+
     from saltmine.datasets import Planted
 
     path = truth or data

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pandas as pd
 
 import saltmine
 from saltmine.cli.data import row_names_of
+from saltmine.cli.output import FILES, MODEL, PATTERNS, REPORT, SUMMARY, USAGE
+from saltmine.model.patterns import role_names
 from saltmine.readers import Table
 from saltmine.report import write_report
 from saltmine.report.payload import payload
 
-MODEL, PATTERNS, USAGE, SUMMARY, REPORT = "model.salt", "patterns.csv", "usage.csv", "summary.json", "report.html"
-FILES = (MODEL, PATTERNS, USAGE, SUMMARY, REPORT)
 # Patterns shown in the terminal, and items of each of their parts; in the summary there are more, in the tables all.
 SHOWN, SAID, STRONGEST = 12, 5, 10
 
@@ -26,6 +31,7 @@ def summary_of(model: Any, seconds: float) -> dict[str, Any]:
     page = payload(model)
     names = page["items"]["names"]
     classes = [entry["label"] for entry in page["classes"]]
+    roles = role_names(model.classes_).tolist()
     patterns = [
         {
             "pattern": pattern["number"],
@@ -37,7 +43,7 @@ def summary_of(model: Any, seconds: float) -> dict[str, Any]:
             "stability": pattern["stability"],
             "parts": [
                 {
-                    "role": "common" if part["role"] < 0 else classes[part["role"]],
+                    "role": roles[part["role"]],
                     "kind": part["kind"],
                     "items": part["size"],
                     "strongest": [str(names[k]) for k in part["items"][:STRONGEST]],
@@ -72,8 +78,21 @@ def write_results(model: Any, table: Table, summary: dict[str, Any], folder: Pat
     usage_table(model.usage_, table, model.row_labels_ if table.y is not None else None).to_csv(
         folder / USAGE, index=False
     )
-    (folder / SUMMARY).write_text(json.dumps(summary, indent=1), encoding="utf-8")
+    (folder / SUMMARY).write_text(as_json(summary), encoding="utf-8")
     write_report(model, folder / REPORT)
+
+
+def as_json(facts: Any) -> str:
+    """Write plain values as JSON; what is no number becomes null."""
+    return json.dumps(_finite(facts), indent=1, allow_nan=False)
+
+
+def _finite(facts: Any) -> Any:
+    if isinstance(facts, dict):
+        return {key: _finite(value) for key, value in facts.items()}
+    if isinstance(facts, list):
+        return [_finite(value) for value in facts]
+    return None if isinstance(facts, float) and not math.isfinite(facts) else facts
 
 
 def usage_table(usage: np.ndarray[Any, Any], table: Table, labels: Any = None) -> pd.DataFrame:
@@ -94,10 +113,10 @@ def print_summary(model: Any, summary: dict[str, Any], folder: Path) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    # Wide enough for a file or a pipe; a terminal has its own width.
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
+    # A terminal has its own width; the text goes through click, which knows about closed pipes.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 120
+    text = io.StringIO()
+    console = Console(file=text, width=width, highlight=False)
     console.print(Text(summary["answer"]))
     length, without = summary["description_length"], summary["null_description_length"]
     if summary["n_patterns"]:
@@ -116,6 +135,7 @@ def print_summary(model: Any, summary: dict[str, Any], folder: Path) -> None:
         if summary["n_patterns"] > SHOWN:
             console.print(Text(f"... and {summary['n_patterns'] - SHOWN} more."))
     console.print(Text(f"Results in {folder}: open {folder / REPORT}"))
+    click.echo(text.getvalue(), nl=False)
 
 
 def _described(pattern: dict[str, Any]) -> Any:

@@ -81,7 +81,7 @@ def pattern_table(model: Fitted) -> pd.DataFrame:
     columns = {
         "pattern": pattern,
         "item": item if model._item_names is None else model._item_names[item],
-        "role": _roles(model.classes_)[belongs_to].astype(object),
+        "role": role_names(model.classes_)[belongs_to].astype(object),
         "kind": _kinds(model, pattern, item, owner).astype(object),
         "evidence": _of_class_or_pattern(pattern, owner, model.pattern_evidence_, model.alteration_evidence_),
         "gain": _of_class_or_pattern(pattern, owner, model.pattern_gain_, model.alteration_gain_),
@@ -108,7 +108,7 @@ def _of_one_class(model: Fitted) -> NDArray[np.bool_]:
     return alone
 
 
-def _roles(classes: NDArray[Any]) -> NDArray[Any]:
+def role_names(classes: NDArray[Any]) -> NDArray[Any]:
     """Name the classes, and last, for the owner -1, what they have in common."""
     return np.array([f"class {label}" if str(label) == COMMON else str(label) for label in classes] + [COMMON])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Beyond it neighbouring whole numbers are the same floating-point number.
+LARGEST = 2**53
 
 Codes = NDArray[np.signedinteger[Any]]
 
@@ -37,11 +41,13 @@ class Column:
         gaps = self.values.isna().to_numpy(dtype=bool)
         return gaps if gaps.any() else None
 
-    @property
+    @cached_property
     def is_numeric(self) -> bool:
-        """Whether it holds numbers or truth values."""
+        """Whether it holds numbers or truth values, these also with gaps."""
         import pandas as pd
 
+        if self.values.dtype == object:
+            return pd.api.types.infer_dtype(self.values, skipna=True) == "boolean"
         return pd.api.types.is_numeric_dtype(self.values.dtype)
 
     @cached_property
@@ -68,9 +74,9 @@ class Column:
 
         if self.is_numeric:
             numbers, numeric = pd.factorize(self.numbers)
-            return numbers, [number_text(value) for value in numeric]
+            return numbers, [value_text(value) for value in numeric]
         numbers, distinct = pd.factorize(self.values)
-        return numbers, [str(value) for value in distinct]
+        return numbers, [value_text(value) for value in distinct]
 
 
 @dataclass(frozen=True)
@@ -116,8 +122,11 @@ class Values:
         """Return the number of each row's value; a value that is not among them is no item."""
         numbers, distinct = column.texts
         known = {value: k for k, value in enumerate(self.values)}
+        # Where all values of a batch are numbers, "01" or "1.0" comes as 1.
+        alike = {_as_number(value): k for value, k in known.items()}
+        alike = alike if len(alike) == len(known) else {}
         # The last place is for the number -1, a missing value.
-        codes = [known.get(value, -1) for value in distinct] + [-1]
+        codes = [known.get(value, alike.get(_as_number(value), -1)) for value in distinct] + [-1]
         return np.array(codes, dtype=_smallest(len(self.values)))[numbers]
 
 
@@ -159,6 +168,8 @@ def choose_encoder(column: Column, bins: int, thresholds: list[float] | None) ->
             f"Column {name!r} holds dates or times; make it a number or a category first, such as the year, or leave "
             "it out (--ignore)."
         )
+    if getattr(dtype, "kind", "O") == "c":
+        raise ValueError(f"Column {name!r} holds complex numbers. Complex data not supported; take their real parts.")
     if thresholds is not None:
         if not column.is_numeric:
             raise ValueError(f"Column {name!r} has thresholds but holds text, not numbers; leave them out.")
@@ -168,6 +179,11 @@ def choose_encoder(column: Column, bins: int, thresholds: list[float] | None) ->
     numbers = column.present
     if _is_flag(numbers):
         return Flag(name)
+    if pd.api.types.is_integer_dtype(dtype) and abs(column.values.dropna()).max() > LARGEST:
+        raise ValueError(
+            f"Column {name!r} holds whole numbers of more than 15 digits, which look like names; if it names the rows, "
+            "say so (row_names, --row-names), else leave it out (--ignore)."
+        )
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(np.isinf(column.numbers))[0])
         raise ValueError(f"Column {name!r} holds an infinite value (inf) in row {row}; replace it or drop the row.")
@@ -185,7 +201,7 @@ def _choose_values(column: Column) -> Values:
             f"Column {column.name!r} holds {len(distinct):,} different texts in {present:,} rows, too many for "
             "categories; if it names the rows, say so (row_names, --row-names), else leave it out (--ignore)."
         )
-    return Values(column.name, tuple(sorted(distinct)))
+    return Values(column.name, tuple(sorted(set(distinct))))
 
 
 def _is_flag(numbers: NDArray[Any]) -> bool:
@@ -235,6 +251,21 @@ def _shortest_between(below: float, at: float) -> float:
 def _smallest(n_items: int) -> type[np.signedinteger[Any]]:
     """Return the smallest type for the numbers of so many items and one for missing values."""
     return np.int8 if n_items < 127 else np.int32
+
+
+def value_text(value: Any) -> str:
+    """Write a value as it is called in items, whatever type of column it comes from."""
+    if isinstance(value, (bool, np.bool_, str)):
+        return str(value)
+    return number_text(float(value)) if isinstance(value, Real) else str(value)
+
+
+def _as_number(text: str) -> str:
+    """Write a text that is a number as `number_text` does."""
+    try:
+        return number_text(float(text))
+    except (ValueError, OverflowError):
+        return text
 
 
 def number_text(number: float) -> str:

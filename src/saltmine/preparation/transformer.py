@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ERROR, ITEM, IGNORE = "error", "item", "ignore"
+# `items_of` keeps matrices with more cells sparse.
+MOST_DENSE_CELLS = 1 << 28
 # Tables with as many rows are worth several threads.
 LONG = 20_000
 
@@ -44,7 +46,7 @@ class Prepare(TransformerMixin, BaseEstimator):
     missing : {"error", "item", "ignore"}
         What a missing value is: a mistake, an item of its own (``age missing``), or no item at all.
     sparse_output : bool
-        Return a CSR array in place of a DataFrame.
+        Return a CSR array in place of a DataFrame. It has no names: pass ``item_names=prepare.item_names_`` to fit.
 
     Attributes
     ----------
@@ -95,6 +97,18 @@ class Prepare(TransformerMixin, BaseEstimator):
         columns = _columns(frame)
         return self._items(_each(self._encode, columns, self._encoders), frame.index)
 
+    def items_of(self, X: Any, fit: bool = False) -> Any:
+        """Return the items as a matrix without names, dense, or CSR where that would take much memory."""
+        if fit:
+            frame, codes = self._fit_codes(X)
+        else:
+            check_is_fitted(self)
+            frame = self._known_columns(X)
+            codes = _each(self._encode, _columns(frame), self._encoders)
+        if len(frame) * len(self.item_names_) > MOST_DENSE_CELLS:
+            return self._sparse(codes, len(frame))
+        return self._dense(codes, len(frame))
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the items."""
         check_is_fitted(self)
@@ -128,7 +142,6 @@ class Prepare(TransformerMixin, BaseEstimator):
     def _fit_codes(self, X: Any) -> tuple[pd.DataFrame, list[Codes]]:
         self._check_parameters()
         frame = self._as_frame(X)
-        validate_data(self, X, skip_check_array=True)
         given = {str(column): list(cuts) for column, cuts in (self.thresholds or {}).items()}
         for name in given:
             if name not in frame.columns:
@@ -141,17 +154,17 @@ class Prepare(TransformerMixin, BaseEstimator):
         columns = _columns(frame)
         encoders = _each(choose, columns)
         self._keep(encoders, {column.name for column in columns if column.missing is not None})
+        # All has gone well: only now is the former state, if there was one, replaced.
+        validate_data(self, X, skip_check_array=True)
         return frame, _each(self._encode, columns, encoders)
 
     def _keep(self, encoders: list[Encoder], with_missing: set[str]) -> None:
-        self._encoders = encoders
-        self._with_missing = with_missing
-        names = [name for encoder in encoders for name in self._names(encoder)]
-        self.item_names_ = np.array(names, dtype=object)
-        demand_distinct(self.item_names_)
+        names = np.array([name for encoder in encoders for name in self._names(encoder, with_missing)], dtype=object)
+        demand_distinct(names)
+        self._encoders, self._with_missing, self.item_names_ = encoders, with_missing, names
 
-    def _names(self, encoder: Encoder) -> list[str]:
-        extra = [f"{encoder.column} missing"] if self.missing == ITEM and encoder.column in self._with_missing else []
+    def _names(self, encoder: Encoder, with_missing: set[str]) -> list[str]:
+        extra = [f"{encoder.column} missing"] if self.missing == ITEM and encoder.column in with_missing else []
         return encoder.items + extra
 
     def _check_parameters(self) -> None:
@@ -217,26 +230,40 @@ class Prepare(TransformerMixin, BaseEstimator):
             gaps = np.flatnonzero(column.missing)
             more = f" (and {len(gaps) - 1:,} more rows)" if len(gaps) > 1 else ""
             raise ValueError(
-                f"Column {column.name!r} has no value in row {gaps[0]}{more}; choose missing='item' for an item of its "
-                "own or missing='ignore' for none (--missing item or ignore), or fill the gaps."
+                f"Column {column.name!r} has no value in row {gaps[0]}{more}, counted from 0; choose missing='item' "
+                "for an item of its own or missing='ignore' for none (--missing item or ignore), or fill the gaps."
             )
 
     def _items(self, codes: list[Codes], index: pd.Index[Any]) -> Any:
         import pandas as pd
 
-        offsets = np.cumsum([0, *(len(self._names(encoder)) for encoder in self._encoders)])
-        shape = (len(index), len(self.item_names_))
         if self.sparse_output:
-            return _sparse_items(codes, offsets, shape)
+            return self._sparse(codes, len(index))
+        return pd.DataFrame(self._dense(codes, len(index)), columns=self.item_names_, index=index, copy=False)
+
+    def _offsets(self) -> NDArray[np.int64]:
+        """Return where the items of every column begin, and where the last ones end."""
+        return np.cumsum([0, *(len(self._names(encoder, self._with_missing)) for encoder in self._encoders)])
+
+    def _dense(self, codes: list[Codes], n_rows: int) -> NDArray[np.bool_]:
+        offsets = self._offsets()
         # Column by column in memory, as tables are.
-        items = np.empty(shape, dtype=bool, order="F")
+        items = np.empty((n_rows, offsets[-1]), dtype=bool, order="F")
 
         def fill(column: Codes, begin: int, end: int) -> None:
             for k in range(end - begin):
                 np.equal(column, k, out=items[:, begin + k])
 
         _each(fill, codes, offsets[:-1].tolist(), offsets[1:].tolist())
-        return pd.DataFrame(items, columns=self.item_names_, index=index, copy=False)
+        return items
+
+    def _sparse(self, codes: list[Codes], n_rows: int) -> sp.csr_array:
+        offsets = self._offsets()
+        table = np.stack(codes, axis=1)
+        has = table >= 0
+        indices = (table + offsets[:-1])[has]
+        indptr = np.concatenate([[0], np.cumsum(has.sum(axis=1))])
+        return sp.csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n_rows, offsets[-1]))
 
 
 def _each(function: Callable[..., Result], column_wise: Sequence[Any], *more: Sequence[Any]) -> list[Result]:
@@ -249,14 +276,6 @@ def _each(function: Callable[..., Result], column_wise: Sequence[Any], *more: Se
 
 def _columns(frame: pd.DataFrame) -> list[Column]:
     return [Column(frame.iloc[:, j], name) for j, name in enumerate(frame.columns)]
-
-
-def _sparse_items(codes: list[Codes], offsets: NDArray[np.int64], shape: tuple[int, int]) -> sp.csr_array:
-    table = np.stack(codes, axis=1)
-    has = table >= 0
-    indices = (table + offsets[:-1])[has]
-    indptr = np.concatenate([[0], np.cumsum(has.sum(axis=1))])
-    return sp.csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=shape)
 
 
 def _encoder_from(plain: Mapping[str, Any]) -> Encoder:

@@ -72,6 +72,11 @@ def format_of(path: Path, name: str | None, text: bool) -> Format:
     return Format(name, title, reader, frozenset(options))
 
 
+def has_known_suffix(path: Path) -> bool:
+    """Say whether the suffix tells the format."""
+    return suffix_of(path) in _SUFFIXES
+
+
 def demand_known(format: Format, options: dict[str, Any], path: Path) -> None:
     """Refuse options that the format has no use for, rather than ignore them."""
     for name, value in options.items():
