@@ -109,6 +109,33 @@ def test_long_tables_are_prepared_in_parts_of_columns_but_alike():
         Prepare().fit(long)
 
 
+def test_columns_of_yes_and_no_are_items_themselves():
+    frame = pd.DataFrame(
+        {"smoker": ["Yes", "no", "Yes"], "sex": ["m", "f", "m"], "test": ["negative", "positive", "negative"]}
+    )
+    prepare = Prepare()
+    items = prepare.fit_transform(frame)
+    assert list(items.columns) == ["smoker", "sex=f", "sex=m", "test"]
+    assert items["smoker"].tolist() == [True, False, True]
+    assert items["test"].tolist() == [False, True, False]
+    again = Prepare.from_dict(json.loads(json.dumps(prepare.to_dict())))
+    pd.testing.assert_frame_equal(again.transform(frame), items)
+
+
+def test_columns_with_a_single_value_are_left_out():
+    frame = pd.DataFrame({"city": ["Mainz"] * 3, "ones": [1, 1, 1], "a": [0, 1, 1]})
+    frame["gap"] = ["x", None, "x"]
+    frame["never"] = 0
+    prepare = Prepare(missing="item")
+    assert list(prepare.fit_transform(frame).columns) == ["a", "gap=x", "gap missing", "never"]
+    assert prepare.left_out_ == ["city", "ones"]
+    again = Prepare.from_dict(json.loads(json.dumps(prepare.to_dict())))
+    assert again.left_out_ == prepare.left_out_
+    assert again.transform(frame).shape == (3, 4)
+    with pytest.raises(ValueError, match=r"No column has more than one value"):
+        Prepare().fit(frame[["city", "ones"]])
+
+
 def test_names_pass_through_a_pipeline(table):
     model = make_pipeline(saltmine.prepare(bins=2), CSalt(random_state=0)).fit(table, [0, 1, 0, 1, 0, 1])
     assert "colour=red" in model[-1].feature_names_in_

@@ -277,10 +277,6 @@ def test_a_broken_file_of_documents_is_refused(tmp_path, case):
     assert complaint in message
 
 
-def no_classes(folder):
-    (folder / "a.txt").write_text("zebra")
-
-
 def file_beside(folder):
     write_folder(folder)
     (folder / "README.txt").write_text("zebra")
@@ -310,10 +306,18 @@ def empty_documents(folder):
     write_folder(folder, [{"id": "a", "label": "dog", "text": ""}])
 
 
+def test_documents_in_a_folder_without_classes_have_none(tmp_path):
+    (tmp_path / "a.txt").write_text("zebra")
+    (tmp_path / "b.txt").write_text("zebra giraffe")
+    table = read(tmp_path, min_docs=1)
+    assert table.y is None
+    assert table.row_names.tolist() == ["a.txt", "b.txt"]
+    assert table.item_names.tolist() == ["giraffe", "zebra"]
+
+
 BROKEN_FOLDERS = {
-    "empty": (lambda folder: None, {}, "no sub-folders"),
-    "no classes": (no_classes, {}, "one for each class"),
-    "hidden class": (lambda folder: write_folder(folder / ".git"), {}, "no sub-folders"),
+    "empty": (lambda folder: None, {}, "is empty; it should have a sub-folder for each class"),
+    "hidden class": (lambda folder: write_folder(folder / ".git"), {}, "is empty"),
     "a file beside": (file_beside, {}, "'README.txt' is in no class"),
     "an empty class": (empty_class, {}, "fish has no documents"),
     "another encoding": (other_encoding, {}, "latin.txt, line 3: the byte 0xe9"),

@@ -14,6 +14,7 @@ from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes
 from saltmine.preparation import Prepare
 from saltmine.readers import ReadError, Table, read
+from saltmine.readers.naming import no_such_column
 from saltmine.readers.registry import format_of, has_known_suffix
 
 # What a reader was told that holds for new data of the same kind too.
@@ -30,7 +31,7 @@ class Items:
     preparation: Prepare | None
 
 
-def prepare_items(table: Table, ignore: tuple[str, ...], prepare: Prepare) -> Items:
+def prepare_items(source: Path, table: Table, ignore: tuple[str, ...], prepare: Prepare) -> Items:
     """Make items of the columns of a table; a matrix is taken as it is."""
     frame = table.frame
     if frame is None:
@@ -45,7 +46,10 @@ def prepare_items(table: Table, ignore: tuple[str, ...], prepare: Prepare) -> It
         return Items(table.X, table, table.item_names, None)
     for column in ignore:
         if column not in frame.columns:
-            raise WrongUse(f"--ignore: there is no column {column!r}.")
+            raise WrongUse(str(no_such_column(source, column, frame.columns, "--ignore")))
+    for column in prepare.thresholds or {}:
+        if column not in frame.columns:
+            raise WrongUse(str(no_such_column(source, column, frame.columns, "--threshold")))
     frame = frame.drop(columns=list(ignore))
     if not frame.shape[1]:
         raise WrongUse("No columns are left beside the classes and those that are ignored; at least one is needed.")

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from saltmine.cli.data import Items
     from saltmine.readers import Table
 
+# Beyond it, classes of fewer than five rows on the mean are no classes.
+MOST_CLASSES = 20
+# Data of as many cells is searched from several starts by default: it takes seconds.
+SMALL, STARTS_OF_SMALL = 1_000_000, 5
+
 SEARCHING = (
     click.option(
         "--method",
@@ -37,9 +42,7 @@ SEARCHING = (
     click.option(
         "--restarts",
         type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        help="Random starts; the best model is kept.",
+        help="Random starts, of which the best model is kept; 5 if not given, and 1 for more than a million cells.",
     ),
     click.option("--jobs", type=int, help="Restarts that run at the same time."),
     click.option(
@@ -142,10 +145,18 @@ def _read(path: Path, given: dict[str, Any], notes: Notes) -> Items:
         raise WrongUse(
             f"{path}: the classes of --target {given['target']} are numbers such as {table.y[0]}; cut them first."
         )
+    n_classes = 0 if table.y is None else len(set(table.y.tolist()))
+    if n_classes > max(MOST_CLASSES, table.shape[0] // 5) and given["method"] == "csalt":
+        raise WrongUse(
+            f"{path}: there are {n_classes:,} classes for {table.shape[0]:,} rows, too many to compare; does "
+            f"{'--labels' if given['labels'] else '--target'} name what is meant?"
+        )
     prepare = Prepare(bins=given["bins"], thresholds=given["thresholds"] or None, missing=given["missing"])
-    items = prepare_items(table, given["ignore"], prepare)
-    classes = f", {len(set(table.y.tolist()))} classes" if table.y is not None else ""
+    items = prepare_items(path, table, given["ignore"], prepare)
+    classes = f", {n_classes} classes" if n_classes else ""
     notes.say(f"{items.X.shape[0]:,} rows, {items.X.shape[1]:,} items{classes}.")
+    if items.preparation is not None and items.preparation.left_out_:
+        notes.say(f"Left out, as every row has the same value: {', '.join(items.preparation.left_out_[:10])}.")
     return items
 
 
@@ -162,6 +173,8 @@ def _without_classes(path: Path, table: Table) -> str:
 
 
 def _fit(items: Items, given: dict[str, Any]) -> Any:
+    import numpy as np
+
     from saltmine import CSalt, Primp
 
     kind = CSalt if given["method"] == "csalt" else Primp
@@ -173,7 +186,7 @@ def _fit(items: Items, given: dict[str, Any]) -> Any:
             alpha=given["alpha"],
             binarize=given["binarize"],
             max_rank=given["max_rank"],
-            n_restarts=given["restarts"],
+            n_restarts=given["restarts"] or (STARTS_OF_SMALL if np.prod(items.X.shape) <= SMALL else 1),
             n_jobs=given["jobs"],
             random_state=given["seed"],
             verbose=0 if given["quiet"] else 1,

@@ -49,7 +49,11 @@ READING = (
     click.option(
         "--language", metavar="CODE", help="Language of the documents, en by default; none keeps words as they are."
     ),
-    click.option("--stop-words", type=click.Path(path_type=Path), help="File with words to leave out, one per line."),
+    click.option(
+        "--stop-words",
+        type=click.Path(path_type=Path),
+        help="File with the words to leave out, one per line, in place of the usual ones.",
+    ),
     click.option("--min-docs", type=click.IntRange(min=1), help="Leave out words in fewer documents; 20 by default."),
     click.option("--unit", type=click.Choice(["gene", "alteration"]), help="What the items of a MAF file are."),
 )

@@ -24,6 +24,8 @@ from saltmine.report.payload import payload
 
 # Patterns shown in the terminal, and items of each of their parts; in the summary there are more, in the tables all.
 SHOWN, SAID, STRONGEST = 12, 5, 10
+# Classes that have a column in the terminal.
+COLUMNS = 6
 
 
 def summary_of(model: Any, seconds: float) -> dict[str, Any]:
@@ -46,6 +48,7 @@ def summary_of(model: Any, seconds: float) -> dict[str, Any]:
                     "role": roles[part["role"]],
                     "kind": part["kind"],
                     "items": part["size"],
+                    "not_confirmed": part["doubted"],
                     "strongest": [str(names[k]) for k in part["items"][:STRONGEST]],
                 }
                 for part in pattern["parts"]
@@ -126,14 +129,20 @@ def print_summary(model: Any, summary: dict[str, Any], folder: Path) -> None:
         grid.add_column("#", justify="right")
         grid.add_column("items", ratio=1)
         labels = list(summary["classes"])
-        for label in labels[:6]:
-            grid.add_column(Text(str(label)), justify="right")
+        for label in labels[:COLUMNS]:
+            grid.add_column(Text(str(label) if len(labels) > 1 else "rows"), justify="right")
+        stability = model.stability_ is not None
+        if stability:
+            grid.add_column("came back", justify="right")
         for pattern in summary["patterns"][:SHOWN]:
-            used = [f"{pattern['usage'][label]:,}" for label in labels[:6]]
-            grid.add_row(str(pattern["pattern"]), _described(pattern), *used)
+            used = [f"{pattern['usage'][label]:,}" for label in labels[:COLUMNS]]
+            back = [f"{pattern['stability']:.0%}"] if stability else []
+            grid.add_row(str(pattern["pattern"]), _described(pattern), *used, *back)
         console.print(grid)
-        if summary["n_patterns"] > SHOWN:
-            console.print(Text(f"... and {summary['n_patterns'] - SHOWN} more."))
+        left = [(summary["n_patterns"] - SHOWN, "more patterns"), (len(labels) - COLUMNS, "more classes")]
+        more = [f"{count} {what}" for count, what in left if count > 0]
+        if more:
+            console.print(Text(f"... and {', '.join(more)}."))
     console.print(Text(f"Results in {folder}: open {folder / REPORT}"))
     click.echo(text.getvalue(), nl=False)
 
@@ -146,6 +155,7 @@ def _described(pattern: dict[str, Any]) -> Any:
     for part in pattern["parts"]:
         items = ", ".join(part["strongest"][:SAID])
         more = f" and {part['items'] - SAID} more" if part["items"] > SAID else ""
-        lead = {"shared": "", "added": f"{part['role']} adds: ", "only": f"only {part['role']}: "}[part["kind"]]
-        parts.append(f"{lead}{items}{more}")
+        doubt = " (not confirmed)" if part["not_confirmed"] == part["items"] else ""
+        lead = {"shared": "", "added": f"{part['role']} adds{doubt}: ", "only": f"only {part['role']}{doubt}: "}
+        parts.append(f"{lead[part['kind']]}{items}{more}")
     return Text("; ".join(parts))

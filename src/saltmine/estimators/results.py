@@ -66,8 +66,9 @@ class FittedResults(BaseEstimator):
             - ``p_value``, ``q_value``: Fisher's exact test of what belongs to one class, one-sided, and its correction
               by Benjamini and Hochberg for the number of such claims in the table; NaN for shared items. Added items:
               of the rows that have more than half of the shared items, do more of this class have the item than of
-              the classes that do not add it? Patterns of one class: do more of its rows have more than half of the
-              items? On the rows of the fit, so on the optimistic side, and as if rows were independent;
+              each class that does not add it? Patterns of one class (one test for all items): do more of its rows
+              have more than half of the items than of each other class? On the rows of the fit, so on the optimistic
+              side, and as if rows were independent;
             - ``stability``: share of refits in which the item came back in this role (after `assess_stability`);
             - ``usage_<class>``: rows of the class that use the pattern;
             - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern);

@@ -123,9 +123,9 @@ def _reject_objects(values: Iterable[Any], column: int, names: TableNames) -> No
         if isinstance(value, _NO_NUMBERS) or type(value).__name__ in ("Period", "Interval"):
             shown = value.item() if isinstance(value, np.generic) else value
             raise ValueError(
-                f"{names.cell(column, row, repr(shown))}, which is not a number; make it 0/1 first (astype(int) for "
-                "digits stored as text, a comparison such as == 'yes' for two values, pandas.get_dummies for more), or "
-                "drop the column if it is the label."
+                f"{names.cell(column, row, repr(shown))}, which is not a number; make it 0/1 first (saltmine.Prepare "
+                "makes items of any column, astype(int) numbers of digits stored as text), or drop the column if it is "
+                "the label."
             )
 
 
@@ -219,5 +219,5 @@ def _not_finite(names: TableNames, column: int, row: int, value: Any) -> str:
 def _not_binary(names: TableNames, column: int, row: int, value: Any) -> str:
     return (
         f"{names.cell(column, row, repr(value.item()))}, which is neither 0 nor 1; make the estimator with binarize=t "
-        "and every value above t is a one (binarize=0 for counts), or turn the column into 0/1 yourself."
+        "(--binarize t) and every value above t is a one (0 for counts), or turn the column into 0/1 yourself."
     )

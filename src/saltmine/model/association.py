@@ -47,6 +47,26 @@ def fisher_tests(successes: Counts, trials: Counts, other_successes: Counts, oth
     return np.where(all_rows > 0, p_values, 1.0)
 
 
+def highest_of_all(owner: NDArray[np.intp], successes: Counts, trials: Counts, others: NDArray[np.bool_]) -> Floats:
+    """Test that a class has a higher share than every single one of the others: the largest of the p-values.
+
+    Parameters
+    ----------
+    owner : (k,) int
+        The class that each claim is about.
+    successes, trials : (c, k) int
+        Counts of every class.
+    others : (c, k) bool
+        The classes to compare with.
+    """
+    claims = np.arange(len(owner))
+    p_values = np.zeros(len(owner))
+    for b in range(len(successes)):
+        against = fisher_tests(successes[owner, claims], trials[owner, claims], successes[b], trials[b])
+        p_values = np.where(others[b] & (owner != b), np.maximum(p_values, against), p_values)
+    return p_values
+
+
 def correct(p_values: Floats) -> Floats:
     """Return Benjamini and Hochberg's q-values; NaN stays NaN and counts as no test.
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from saltmine.binary.bits import BitMatrix
 from saltmine.binary.model import BinaryModel
-from saltmine.model.association import correct, fisher_tests
+from saltmine.model.association import correct, highest_of_all
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,17 +74,19 @@ def pattern_table(model: Fitted) -> pd.DataFrame:
     import pandas as pd
 
     pattern, item, owner = entries(model.components_, model.alterations_)
-    of_one_class = _of_one_class(model)[pattern]
+    own = of_one_class(model)[pattern]
     # A pattern that one class alone uses belongs to that class, shared part and all.
-    belongs_to = np.where(of_one_class & (owner < 0), model.usage_counts_.argmax(axis=0)[pattern], owner)
+    belongs_to = np.where(own & (owner < 0), model.usage_counts_.argmax(axis=0)[pattern], owner)
+    # And no part of it alters another.
+    altering = np.where(own, -1, owner)
     p_value, q_value = _tests(model, pattern, item, owner)
     columns = {
         "pattern": pattern,
         "item": item if model._item_names is None else model._item_names[item],
         "role": role_names(model.classes_)[belongs_to].astype(object),
         "kind": _kinds(model, pattern, item, owner).astype(object),
-        "evidence": _of_class_or_pattern(pattern, owner, model.pattern_evidence_, model.alteration_evidence_),
-        "gain": _of_class_or_pattern(pattern, owner, model.pattern_gain_, model.alteration_gain_),
+        "evidence": _of_class_or_pattern(pattern, altering, model.pattern_evidence_, model.alteration_evidence_),
+        "gain": _of_class_or_pattern(pattern, altering, model.pattern_gain_, model.alteration_gain_),
         "p_value": p_value,
         "q_value": q_value,
     }
@@ -101,7 +103,7 @@ def pattern_table(model: Fitted) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _of_one_class(model: Fitted) -> NDArray[np.bool_]:
+def of_one_class(model: Fitted) -> NDArray[np.bool_]:
     """Return which patterns a single class uses, where there are several."""
     several = len(model.classes_) > 1
     alone: NDArray[np.bool_] = ((model.usage_counts_ > 0).sum(axis=0) == 1) & several
@@ -118,7 +120,7 @@ def _kinds(model: Fitted, pattern: NDArray[np.intp], item: NDArray[np.intp], own
     sizes = np.concatenate([model.components_.sum(axis=1)[None], model.alterations_.sum(axis=2)])
     of_one = model.alterations_.sum(axis=0)[pattern, item] == 1
     outgrown = (owner >= 0) & of_one & (sizes[owner + 1, pattern] > sizes[0, pattern])
-    return np.select([_of_one_class(model)[pattern] | outgrown, owner >= 0], [ONLY, ADDED], SHARED)
+    return np.select([of_one_class(model)[pattern] | outgrown, owner >= 0], [ONLY, ADDED], SHARED)
 
 
 def _tests(
@@ -132,13 +134,12 @@ def _tests(
     p_value, per_pattern = np.full(len(pattern), np.nan), np.full(len(model.components_), np.nan)
     if model.carrier_counts_ is None or model._carrier_hits is None:
         return p_value, p_value
-    added = np.flatnonzero((owner >= 0) & ~_of_one_class(model)[pattern])
+    added = np.flatnonzero((owner >= 0) & ~of_one_class(model)[pattern])
     p_value[added] = _test_added(model, pattern[added], item[added], owner[added], model._carrier_hits[:, added])
-    own = np.flatnonzero(_of_one_class(model))
-    carriers, sizes = model.carrier_counts_[:, own], model.class_counts_
-    a = model.usage_counts_[:, own].argmax(axis=0)
-    mine = carriers[a, np.arange(len(own))]
-    per_pattern[own] = fisher_tests(mine, sizes[a], carriers.sum(axis=0) - mine, sizes.sum() - sizes[a])
+    own = np.flatnonzero(of_one_class(model))
+    carriers, rows = model.carrier_counts_[:, own], np.repeat(model.class_counts_[:, None], len(own), axis=1)
+    users = model.usage_counts_[:, own].argmax(axis=0)
+    per_pattern[own] = highest_of_all(users, carriers, rows, np.ones(carriers.shape, dtype=bool))
     # One test per pattern of a class, however many items it has.
     corrected = correct(np.concatenate([p_value, per_pattern]))
     of_pattern = np.isnan(p_value)
@@ -153,7 +154,7 @@ def _test_added(
     owner: NDArray[np.intp],
     carrier_hits: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Test whether more carriers of the class have an added item than of the classes that do not add it.
+    """Test whether more carriers of the class have an added item than of every class that does not add it.
 
     Where fewer than two items are shared nobody can carry them without what is added, and all rows are compared.
     """
@@ -162,8 +163,7 @@ def _test_added(
     rows = np.where(conditional, carriers, model.class_counts_[:, None])
     hits = np.where(conditional, carrier_hits, model.item_counts_[:, item])
     lacks = ~model.alterations_[:, pattern, item]
-    mine = (owner, np.arange(len(owner)))
-    return fisher_tests(hits[mine], rows[mine], (hits * lacks).sum(axis=0), (rows * lacks).sum(axis=0))
+    return highest_of_all(owner, hits, rows, lacks)
 
 
 def _of_class_or_pattern(

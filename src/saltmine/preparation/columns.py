@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 # Beyond it neighbouring whole numbers are the same floating-point number.
 LARGEST = 2**53
+# Two values of which one is an item and the other its absence.
+_YES_NO = [{"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"present", "absent"}, {"positive", "negative"},
+           {"ja", "nein"}, {"oui", "non"}]  # fmt: skip
+_YES = {"yes", "y", "true", "t", "present", "positive", "ja", "oui"}
 
 Codes = NDArray[np.signedinteger[Any]]
 
@@ -49,6 +53,14 @@ class Column:
         if self.values.dtype == object:
             return pd.api.types.infer_dtype(self.values, skipna=True) == "boolean"
         return pd.api.types.is_numeric_dtype(self.values.dtype)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all rows, two at least, have the same value; a 0 is none, and where some have none they differ."""
+        values = self.values
+        if len(values) < 2 or self.missing is not None or values.iloc[0] != values.iloc[1]:
+            return False
+        return bool(values.nunique() == 1) and not (self.is_numeric and values.iloc[0] == 0)
 
     @cached_property
     def numbers(self) -> NDArray[Any]:
@@ -131,6 +143,41 @@ class Values:
 
 
 @dataclass(frozen=True)
+class YesNo:
+    """A column of yes and no is an item itself, as one of 0 and 1."""
+
+    column: str
+    yes: str
+    kind: ClassVar[str] = "yes-no"
+
+    @property
+    def items(self) -> list[str]:
+        """Names of the items."""
+        return [self.column]
+
+    def encode(self, column: Column) -> Codes:
+        """Return 0 where the row has the item."""
+        return Values(self.column, (self.yes,)).encode(column)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A column with the same value in every row says nothing: no item."""
+
+    column: str
+    kind: ClassVar[str] = "constant"
+
+    @property
+    def items(self) -> list[str]:
+        """Names of the items: none."""
+        return []
+
+    def encode(self, column: Column) -> Codes:
+        """Return -1 for every row."""
+        return np.full(len(column), -1, dtype=np.int8)
+
+
+@dataclass(frozen=True)
 class Intervals:
     """A numeric column is cut at thresholds, as in ``age<30``, ``30<=age<60``, ``age>=60``."""
 
@@ -155,7 +202,7 @@ class Intervals:
         return codes
 
 
-Encoder = Flag | Values | Intervals
+Encoder = Flag | YesNo | Values | Intervals | Constant
 
 
 def choose_encoder(column: Column, bins: int, thresholds: list[float] | None) -> Encoder:
@@ -174,6 +221,8 @@ def choose_encoder(column: Column, bins: int, thresholds: list[float] | None) ->
         if not column.is_numeric:
             raise ValueError(f"Column {name!r} has thresholds but holds text, not numbers; leave them out.")
         return Intervals(name, tuple(sorted({float(threshold) for threshold in thresholds})))
+    if column.is_constant:
+        return Constant(name)
     if not column.is_numeric:
         return _choose_values(column)
     numbers = column.present
@@ -193,8 +242,11 @@ def choose_encoder(column: Column, bins: int, thresholds: list[float] | None) ->
     return Intervals(name, quantile_cuts(numbers, bins))
 
 
-def _choose_values(column: Column) -> Values:
+def _choose_values(column: Column) -> Values | YesNo:
     _, distinct = column.texts
+    words = {text.strip().lower() for text in distinct}
+    if len(distinct) == 2 and words in _YES_NO:
+        return YesNo(column.name, next(text for text in distinct if text.strip().lower() in _YES))
     present = len(column.values) - (0 if column.missing is None else int(column.missing.sum()))
     if len(distinct) > max(20, present // 2):
         raise ValueError(

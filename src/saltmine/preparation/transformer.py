@@ -15,7 +15,17 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from saltmine.matrix.validation import demand_distinct
-from saltmine.preparation.columns import Codes, Column, Encoder, Flag, Intervals, Values, choose_encoder
+from saltmine.preparation.columns import (
+    Codes,
+    Column,
+    Constant,
+    Encoder,
+    Flag,
+    Intervals,
+    Values,
+    YesNo,
+    choose_encoder,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,9 +42,10 @@ Result = TypeVar("Result")
 class Prepare(TransformerMixin, BaseEstimator):
     """Turn the columns of a table into yes/no items with readable names; use it before `CSalt` in a pipeline.
 
-    A 0/1 column is an item as it is. A column of text, categories or few different numbers has an item per value
-    (``colour=red``). Every other numeric column is cut into intervals (``age<30``, ``30<=age<60``, ``age>=60``). New
-    data gets the same items: a value that was not there has none, a column that was not there is left out.
+    A column of 0 and 1, or of yes and no, is an item as it is; one with a single value is left out. A column of text,
+    categories or few different numbers has an item per value (``colour=red``). Every other numeric column is cut into
+    intervals (``age<30``, ``30<=age<60``, ``age>=60``). New data gets the same items: a value that was not there has
+    none, a column that was not there is left out.
 
     Parameters
     ----------
@@ -52,6 +63,8 @@ class Prepare(TransformerMixin, BaseEstimator):
     ----------
     item_names_ : (n,) text
         All items.
+    left_out_ : list of text
+        Columns with a single value.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -161,6 +174,9 @@ class Prepare(TransformerMixin, BaseEstimator):
     def _keep(self, encoders: list[Encoder], with_missing: set[str]) -> None:
         names = np.array([name for encoder in encoders for name in self._names(encoder, with_missing)], dtype=object)
         demand_distinct(names)
+        if not len(names):
+            raise ValueError("No column has more than one value, so there is nothing to find; check the table.")
+        self.left_out_ = [encoder.column for encoder in encoders if isinstance(encoder, Constant)]
         self._encoders, self._with_missing, self.item_names_ = encoders, with_missing, names
 
     def _names(self, encoder: Encoder, with_missing: set[str]) -> list[str]:
@@ -282,6 +298,10 @@ def _encoder_from(plain: Mapping[str, Any]) -> Encoder:
     column = str(plain["column"])
     if plain["kind"] == Flag.kind:
         return Flag(column)
+    if plain["kind"] == YesNo.kind:
+        return YesNo(column, str(plain["yes"]))
+    if plain["kind"] == Constant.kind:
+        return Constant(column)
     if plain["kind"] == Values.kind:
         return Values(column, tuple(str(value) for value in plain["values"]))
     if plain["kind"] == Intervals.kind:

@@ -50,13 +50,19 @@ class _Record(NamedTuple):
 
 
 def folder_documents(path: Path, encoding: str) -> Documents:
-    """Read a folder whose sub-folders are classes; every file below them is a document, named by its path."""
+    """Read a folder whose sub-folders are classes; every file below them is a document, named by its path.
+
+    A folder with nothing but files in it has documents without classes.
+    """
     entries = _visible(path, "*")
     classes = [entry for entry in entries if entry.is_dir()]
-    if not classes:
+    if not entries:
         raise ReadError(
-            f"{path} has no sub-folders; it should have one for each class, with the documents as files in it."
+            f"{path} is empty; it should have a sub-folder for each class, with the documents as files in it."
         )
+    if not classes:
+        names = as_names([entry.name for entry in entries])
+        return Documents([read_text(entry, encoding) for entry in entries], row_names=names)
     for entry in entries:
         if entry not in classes:
             raise ReadError(

@@ -81,7 +81,7 @@ def demand_known(format: Format, options: dict[str, Any], path: Path) -> None:
     """Refuse options that the format has no use for, rather than ignore them."""
     for name, value in options.items():
         if name not in format.options:
-            raise ReadError(f"{path} is read as {format.title}, which takes no {name} ({value!r}); leave it out.")
+            raise ReadError(f"{path} is read as {format.title}, which takes no {name} ({str(value)!r}); leave it out.")
 
 
 def _guess(path: Path, text: bool) -> str:

@@ -26,7 +26,7 @@ class ReadError(ValueError):
     """A file that cannot be read as asked: one sentence that says what is wrong, where, and how to mend it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
     """The contents of a data file.
 
@@ -55,6 +55,10 @@ class Table:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", (int(self.X.shape[0]), int(self.X.shape[1])))
+
+    def __repr__(self) -> str:
+        classes = "" if self.y is None else f", {len(set(self.y.tolist()))} classes"
+        return f"Table({self.shape[0]:,} rows, {self.shape[1]:,} {self.kind}{classes})"
 
     def _repr_html_(self) -> str:
         from saltmine.notebook import table_html

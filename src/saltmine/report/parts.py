@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.model.patterns import ONLY, entries
+from saltmine.model.patterns import ONLY, entries, of_one_class
 from saltmine.report.layout import Layout
 
 # Items shown of a part: the first number with which all of them take less than the budget of characters.
 LIMITS = (150, 75, 40, 20, 10, 5)
 BUDGET = 2_500_000
+# Largest q-value with which a claim counts as confirmed.
+CONFIRMED = 0.05
 _FIGURES = ("evidence", "gain", "p_value", "q_value", "stability")
 
 
@@ -39,16 +41,17 @@ class Parts:
         users = model.usage_counts_.argmax(axis=0)
         role = np.where((kind == ONLY) & (owner < 0), users[pattern], owner)
         strength = _strength(model, pattern, item, role)
-        order = np.lexsort((item, -strength, owner, kind, role, pattern))
+        order = np.lexsort((item, -strength, kind, role, pattern))
         self.pattern, self.item, self.role, self._kind = pattern[order], item[order], role[order], kind[order]
         self.hits: NDArray[np.int64] = model._hits[:, order]
         self.figures = {
             name: table[name].to_numpy(dtype=np.float64)[order] for name in _FIGURES if name in table.columns
         }
-        keys = np.stack([pattern, role, owner, np.unique(kind, return_inverse=True)[1]])[:, order]
+        keys = np.stack([pattern, role, np.unique(kind, return_inverse=True)[1]])[:, order]
         is_first = np.ones(len(order), dtype=bool)
         is_first[1:] = (np.diff(keys) != 0).any(axis=0)
         self.begins = np.append(np.flatnonzero(is_first), len(order))
+        self._of_one_class = of_one_class(model)
         self._came_back = None if model.stability_ is None else model.stability_.alterations
 
     def choose_limit(self, names: list[str | int]) -> tuple[int, NDArray[np.intp]]:
@@ -79,7 +82,12 @@ class Parts:
         }
         if role >= 0 and self._came_back is not None:
             part["stability"] = number(self._came_back[role, pattern])
-        for name in ("p_value", "q_value", "stability"):
+        q_values = self.figures["q_value"][begin:end]
+        part["doubted"] = int((q_values > CONFIRMED).sum())
+        if self._of_one_class[pattern]:
+            # The pattern was tested as a whole.
+            part |= {name: number(self.figures[name][begin], digits=3) for name in ("p_value", "q_value")}
+        for name in ("stability",) if self._of_one_class[pattern] else ("p_value", "q_value", "stability"):
             values = self.figures.get(name)
             if values is not None and not np.isnan(values[kept]).all():
                 part[f"item_{name}"] = [number(value, digits=3) for value in values[kept]]

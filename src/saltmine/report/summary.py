@@ -39,7 +39,18 @@ def answer(classes: list[dict[str, Any]], patterns: list[dict[str, Any]]) -> str
     if by_some:
         parts.append(f"{by_some} {_is(by_some)} shared by some of the {len(classes)} classes")
     parts += _owners(classes, patterns)
-    return f"{total}: {', '.join(parts)}{_alterations(classes, patterns, by_all + by_some)}."
+    said = f"{total}: {', '.join(parts)}{_alterations(classes, patterns, by_all + by_some)}."
+    return said + _doubts(patterns)
+
+
+def _doubts(patterns: list[dict[str, Any]]) -> str:
+    """Say how many patterns of one class other classes have about as often."""
+    own = [pattern for pattern in patterns if pattern["kind"] == "only"]
+    doubted = sum(any(part.get("doubted") for part in pattern.get("parts", [])) for pattern in own)
+    if not doubted:
+        return ""
+    which = f"{doubted} of the {len(own)} patterns of one class" if len(own) > 1 else "the pattern of one class"
+    return f" Not confirmed by Fisher's test (q above 0.05): {which}."
 
 
 def _owners(classes: list[dict[str, Any]], patterns: list[dict[str, Any]]) -> list[str]:

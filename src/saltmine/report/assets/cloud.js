@@ -2,6 +2,7 @@
 // give the same picture. Drawn as SVG text, so that it prints sharp.
 
 const MOST_WORDS = 60;
+const LEAST_OF_ROLE = 8;
 const LONGEST_WORD = 26;
 const SMALLEST_SIZE = 12;
 const pen = document.createElement("canvas").getContext("2d");
@@ -44,15 +45,27 @@ function drawCloud(pattern, width) {
   return picture;
 }
 
+/** The words with most hits, but some of every role, so that what a class adds is seen. */
+function chosenOf(words) {
+  const ofRole = new Map();
+  const isAmongFirst = (word) => {
+    const many = (ofRole.get(word.role) || 0) + 1;
+    ofRole.set(word.role, many);
+    return many <= LEAST_OF_ROLE;
+  };
+  const first = new Set(words.filter(isAmongFirst).slice(0, MOST_WORDS));
+  const rest = words.filter((word) => !first.has(word)).slice(0, MOST_WORDS - first.size);
+  const chosen = new Set([...first, ...rest]);
+  return words.filter((word) => chosen.has(word));
+}
+
 /** The words with most hits, largest first, with the font size they get. */
 function wordsOf(pattern, width, height) {
   const words = pattern.parts.flatMap((part) =>
     part.items.map((item, k) => ({ item, role: part.role, hits: sum(part.hits.map((hits) => hits[k])) })),
   );
   words.sort((a, b) => b.hits - a.hits || a.item - b.item);
-  const once = words
-    .filter((word, k) => words.findIndex((other) => other.item === word.item) === k)
-    .slice(0, MOST_WORDS);
+  const once = chosenOf(words.filter((word, k) => words.findIndex((other) => other.item === word.item) === k));
   const most = Math.max(1, ...once.map((word) => word.hits));
   const least = Math.min(most, ...once.map((word) => word.hits));
   // Areas follow the hits; where all are alike, so are the sizes.
