@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Beyond it neighbouring whole numbers are the same floating-point number.
 LARGEST = 2**53
+# Numbers to find quantiles from: of more, every second, third, ... is looked at.
+LOOKED_AT = 10_000
 # Two values of which one is an item and the other its absence.
 _YES_NO = [{"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"present", "absent"}, {"positive", "negative"},
            {"ja", "nein"}, {"oui", "non"}]  # fmt: skip
@@ -57,10 +59,13 @@ class Column:
     @property
     def is_constant(self) -> bool:
         """Whether all rows, two at least, have the same value; a 0 is none, and where some have none they differ."""
-        values = self.values
-        if len(values) < 2 or self.missing is not None or values.iloc[0] != values.iloc[1]:
+        if len(self) < 2 or self.missing is not None:
             return False
-        return bool(values.nunique() == 1) and not (self.is_numeric and values.iloc[0] == 0)
+        if not self.is_numeric:
+            return len(self.texts[1]) == 1
+        first = self.numbers[0]
+        # Most columns show at their beginning that they differ.
+        return bool(first != 0 and (self.numbers[:100] == first).all() and (self.numbers == first).all())
 
     @cached_property
     def numbers(self) -> NDArray[Any]:
@@ -87,6 +92,8 @@ class Column:
         if self.is_numeric:
             numbers, numeric = pd.factorize(self.numbers)
             return numbers, [value_text(value) for value in numeric]
+        if hasattr(self.values.array, "__arrow_array__") and isinstance(self.values.dtype, pd.StringDtype):
+            return _arrow_texts(self.values.array)
         numbers, distinct = pd.factorize(self.values)
         return numbers, [value_text(value) for value in distinct]
 
@@ -284,7 +291,9 @@ def quantile_cuts(numbers: NDArray[Any], bins: int) -> tuple[float, ...]:
     >>> quantile_cuts(np.array([0, 0, 0, 0, 0, 0, 0, 9.0]), bins=4)
     (9.0,)
     """
-    ordered = np.sort(numbers)
+    ordered = np.sort(numbers[:: max(1, len(numbers) // LOOKED_AT)])
+    if ordered[0] == ordered[-1]:
+        ordered = np.sort(numbers)
     begins = {int(np.searchsorted(ordered, ordered[len(ordered) * k // bins])) for k in range(1, bins)}
     # Where most values are the smallest one, as with counts, it is on one side and all others are on the other.
     begins = begins - {0} or {int(np.searchsorted(ordered, ordered[0], side="right"))}
@@ -298,6 +307,13 @@ def _shortest_between(below: float, at: float) -> float:
         if below < number <= at:
             return number
     return at
+
+
+def _arrow_texts(array: Any) -> tuple[NDArray[np.intp], list[str]]:
+    """Return numbers of the texts of an Arrow array, and the texts; without pandas in between, several columns go at the same time."""
+    encoded = array.__arrow_array__().dictionary_encode().combine_chunks()
+    numbers = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return numbers.astype(np.intp), encoded.dictionary.to_pylist()
 
 
 def _smallest(n_items: int) -> type[np.signedinteger[Any]]:

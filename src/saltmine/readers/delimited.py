@@ -20,6 +20,7 @@ from saltmine.readers.files import (
     is_compressed,
     is_utf8,
     likely_separator,
+    opened,
     read_bytes,
     records,
     suffix_of,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 # Separators that a header is looked through for, by suffix; Excel writes semicolons where commas are decimal marks.
 _SEPARATORS = {".tsv": "\t", ".tab": "\t", ".txt": "\t,;"}
 _OTHER_SEPARATORS = ",;\t"
+# Bytes to look at first, and at a time.
+_BEGINNING = 1 << 22
 # What a column without a name, which may hold the names of the rows, is called while it is read.
 _UNNAMED = ""
 
@@ -91,16 +94,30 @@ def read_columns(
 
 @dataclass(frozen=True)
 class _File:
-    """A delimited file: its contents in UTF-8, what stands between fields, and what its columns are called."""
+    """A delimited file: what stands between fields, what its columns are called, and its contents in UTF-8.
+
+    The contents are None where they are plain ASCII on disk: pandas reads them there, and nobody else needs them unless
+    something is wrong.
+    """
 
     path: Path
-    data: bytes
+    contents: bytes | None
     is_as_on_disk: bool
+    has_blanks: bool
     separator: str
     columns: list[str]
 
+    @property
+    def data(self) -> bytes:
+        return read_bytes(self.path) if self.contents is None else self.contents
+
     @classmethod
     def read(cls, path: Path, separator: str | None, encoding: str) -> _File:
+        glance = _Glance.at(path) if is_utf8(encoding) and path.is_file() and not is_compressed(path) else None
+        if glance is not None:
+            separator = _separator(path, glance.beginning, separator)
+            columns = _column_names(path, glance.beginning, separator)
+            return cls(path, None, True, glance.has_blanks, separator, columns)
         data = read_bytes(path)
         is_as_on_disk = is_utf8(encoding) and path.is_file() and not is_compressed(path)
         # ASCII is UTF-8, and to see whether it is that is far cheaper than to decode it.
@@ -108,7 +125,7 @@ class _File:
             data = decode(data, path, encoding).encode()
         demand_no_zero_byte(data, path)
         separator = _separator(path, data, separator)
-        return cls(path, data, is_as_on_disk, separator, _column_names(path, data, separator))
+        return cls(path, data, is_as_on_disk, b" " in data, separator, _column_names(path, data, separator))
 
     def parse(self, as_text: Iterable[str]) -> pd.DataFrame:
         options: dict[str, Any] = {
@@ -147,8 +164,10 @@ class _File:
 
     def _has_blanks_before_fields(self) -> bool:
         # Where there are none pandas need not look for them, which makes it a third faster.
-        edges = (self.separator.encode(), b"\n")
-        return b" " in self.data and any(edge + b" " in self.data for edge in edges)
+        if not self.has_blanks:
+            return False
+        data = self.data
+        return any(edge + b" " in data for edge in (self.separator.encode(), b"\n"))
 
     def place(self, row: int) -> str:
         """Say in which line a row begins; rows are counted from 0, without the header."""
@@ -162,10 +181,11 @@ class _File:
         """Look for a line with more or fewer fields than there are columns."""
         width = len(self.columns)
         separator = self.separator.encode()
-        if b'"' not in self.data:
+        data = self.data
+        if b'"' not in data:
             # To count separators is much faster than to split, and enough in most cases.
             blanks = b" \t".replace(separator, b"")
-            lines = self.data.splitlines()[1:]
+            lines = data.splitlines()[1:]
             if all(line.count(separator) == width - 1 or not line.strip(blanks) for line in lines):
                 return None
         for number, fields in islice(self._records(), 1, None):
@@ -182,6 +202,32 @@ class _File:
         return self._ragged_line() or ReadError(
             f"{self.path} is no table that pandas can read ({said}); check the separator and the quotes."
         )
+
+
+@dataclass(frozen=True)
+class _Glance:
+    """What can be seen of a file of plain text in passing, without keeping it: far cheaper than to read it."""
+
+    beginning: bytes
+    has_blanks: bool
+
+    @classmethod
+    def at(cls, path: Path) -> _Glance | None:
+        """Look through a file; None if there is more to it than ASCII, or its beginning does not tell its header."""
+        has_blanks = False
+        with opened(path) as stream:
+            beginning = stream.read(_BEGINNING)
+            part = beginning
+            while part:
+                if not part.isascii() or b"\0" in part:
+                    return None
+                has_blanks = has_blanks or b" " in part
+                part = stream.read(_BEGINNING)
+        # The header and a row have to be whole; quotes may hold line ends.
+        whole = beginning[: beginning.rfind(b"\n") + 1]
+        if b'"' in whole or len([line for line in whole.split(b"\n", 20) if line.strip()]) < 3:
+            return None
+        return cls(whole, has_blanks)
 
 
 def _records(path: Path, data: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ def demand_known(format: Format, options: dict[str, Any], path: Path) -> None:
     """Refuse options that the format has no use for, rather than ignore them."""
     for name, value in options.items():
         if name not in format.options:
-            raise ReadError(f"{path} is read as {format.title}, which takes no {name} ({str(value)!r}); leave it out.")
+            shown = str(value) if isinstance(value, PathLike) else repr(value)
+            raise ReadError(f"{path} is read as {format.title}, which takes no {name} ({shown}); leave it out.")
 
 
 def _guess(path: Path, text: bool) -> str:
