@@ -42,6 +42,8 @@ bench: $(VENV)/.dev ## Measure quality and time, all cases (about half an hour)
 	$(BIN)/python benchmarks/plain.py
 	$(BIN)/python benchmarks/digits.py
 	$(BIN)/python benchmarks/noise.py
+	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/report.py
 	$(if $(TEXT),$(BIN)/python benchmarks/text.py $(TEXT))
 	$(BIN)/python benchmarks/planted.py -o out/planted.csv
 	$(BIN)/python benchmarks/ablation.py

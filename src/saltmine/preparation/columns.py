@@ -310,7 +310,10 @@ def _shortest_between(below: float, at: float) -> float:
 
 
 def _arrow_texts(array: Any) -> tuple[NDArray[np.intp], list[str]]:
-    """Return numbers of the texts of an Arrow array, and the texts; without pandas in between, several columns go at the same time."""
+    """Return the number of each text of an Arrow array, and the distinct texts.
+
+    Without pandas in between, several columns are looked at at the same time.
+    """
     encoded = array.__arrow_array__().dictionary_encode().combine_chunks()
     numbers = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return numbers.astype(np.intp), encoded.dictionary.to_pylist()
