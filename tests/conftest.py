@@ -55,6 +55,18 @@ def small_data():
     return matrix, [slice(0, 5), slice(5, 6), slice(6, 13)]
 
 
+@pytest.fixture
+def written(tmp_path):
+    """Return a function that writes a file and returns its path."""
+
+    def write(name, contents):
+        path = tmp_path / name
+        path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+        return path
+
+    return write
+
+
 RESULTS = ("components_", "alterations_", "usage_", "history_", "usage_counts_", "noise_counts_")
 
 

@@ -13,27 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.io import mmwrite
 
-from saltmine.readers import ReadError, read
-
-
-def refusal(path, **options):
-    """Return what is said about a file that cannot be read: one line that names it."""
-    with pytest.raises(ReadError) as caught:
-        read(path, **options)
-    said = str(caught.value)
-    assert "\n" not in said
-    assert str(path) in said
-    return said
-
-
-@pytest.fixture
-def written(tmp_path):
-    def write(name, contents):
-        path = tmp_path / name
-        path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
-        return path
-
-    return write
+from reading import refusal_of_file as refusal
+from saltmine.readers import read
 
 
 @pytest.fixture

@@ -10,22 +10,13 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from saltmine.readers import ReadError, read
+from reading import refusal
+from saltmine.readers import read
 
 h5py = pytest.importorskip("h5py")
 cyvcf2 = pytest.importorskip("cyvcf2")
 
 GENOME = Path(__file__).parents[2] / "shared" / "genome"
-
-
-def refusal(path, **options):
-    """Return what reading the file complains about: one line, ending in a full stop."""
-    with pytest.raises(ReadError) as caught:
-        read(path, **options)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert message.endswith(".")
-    return message
 
 
 def dense(table):

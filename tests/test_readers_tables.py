@@ -12,31 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reading import refusal_of_file as refusal
 from saltmine.readers import ReadError, read
 from saltmine.readers.registry import formats
 
 COMPRESSORS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
-
-
-def refusal(path, **options):
-    """Return what is said about a file that cannot be read: one line that names it."""
-    with pytest.raises(ReadError) as caught:
-        read(path, **options)
-    said = str(caught.value)
-    assert "\n" not in said
-    assert str(path) in said
-    return said
-
-
-@pytest.fixture
-def written(tmp_path):
-    def write(name, contents):
-        path = tmp_path / name
-        path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
-        return path
-
-    return write
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from saltmine.readers import ReadError, read
+from reading import refusal
+from saltmine.readers import read
 from saltmine.readers.words import SOME_LANGUAGES
 
 pytest.importorskip("simplemma")
@@ -24,16 +25,6 @@ PETS = [
     {"id": "d", "label": "cat", "text": "42 is it"},
 ]
 WORDS_OF_PETS = [{"dog", "bark"}, {"cat", "purr"}, {"dog", "cat"}, set()]
-
-
-def refusal(path, **options):
-    """Return what reading the file complains about: one line, ending in a full stop."""
-    with pytest.raises(ReadError) as caught:
-        read(path, **options)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert message.endswith(".")
-    return message
 
 
 def words(table):

@@ -9,16 +9,6 @@ from saltmine.readers.table import ReadError, as_names
 ROWS = as_names(["r1", "r2", "r3"])
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(name, contents):
-        path = tmp_path / name
-        path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
-        return path
-
-    return write
-
-
 def one_line(caught, path):
     said = str(caught.value)
     assert "\n" not in said
@@ -153,3 +143,10 @@ def test_broken_names(written, contents, words):
     said = one_line(caught, path)
     for word in words:
         assert word in said
+
+
+def test_a_first_line_about_a_row_that_the_data_does_not_have_is_no_header(written):
+    path = written("samples.tsv", "r9\tP9\tsick\nr1\tP1\tsick\nr2\tP1\twell\nr3\tP2\twell\n")
+    sheet = read_sheet(path, 3, ROWS)
+    assert sheet.y.tolist() == ["sick", "well", "well"]
+    assert sheet.groups.tolist() == ["P1", "P1", "P2"]

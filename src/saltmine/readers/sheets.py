@@ -87,7 +87,7 @@ def read_sheet(
     path = Path(path)
     lines = _lines(path)
     first = lines[0].fields
-    header = first if _is_header(first, row_names, target, len(lines), n_rows) else None
+    header = first if _is_header(lines, row_names, target, n_rows) else None
     body = lines[1:] if header else lines
     if not body:
         raise ReadError(f"{path} has no rows below its header; give every row of the data a label.")
@@ -127,16 +127,17 @@ def _lines(path: Path) -> list[_Line]:
     return lines
 
 
-def _is_header(
-    first: list[str], row_names: NDArray[Any] | None, target: str | int | None, n_lines: int, n_rows: int
-) -> bool:
+def _is_header(lines: list[_Line], row_names: NDArray[Any] | None, target: str | int | None, n_rows: int) -> bool:
     """Tell whether the first line names the columns and is no row itself."""
+    first = lines[0].fields
     if target is not None and str(target) in first and not str(target).isdigit():
         return True
     if row_names is not None and len(first) > 1:
-        return set(first).isdisjoint(row_names)
+        # A line about a row that the data does not have has values that other lines have too; a header has not.
+        recurs = any(first[k] == fields[k] for _, fields in lines[1:] for k in range(len(first)))
+        return set(first).isdisjoint(row_names) and not recurs
     looks_so = any(field.lower() in (*_CLASS_COLUMNS, *_GROUP_COLUMNS) for field in first)
-    return looks_so and n_lines == n_rows + 1
+    return looks_so and len(lines) == n_rows + 1
 
 
 def _class_column(path: Path, header: list[str] | None, width: int, target: str | int | None) -> int:
