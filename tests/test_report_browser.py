@@ -475,3 +475,17 @@ def test_three_hundred_patterns(visit, tmp_path):
     assert 0 < len(found) < 300
     drawn = page.evaluate("cards.filter((card) => card.drawn).length")
     assert drawn < 300, "cards far from the screen wait"
+
+
+def test_what_the_test_does_not_confirm_is_marked(visit):
+    """A pattern of one class that as many rows of the other have: both answer and card say so."""
+    model = baskets_model()
+    own = np.flatnonzero((model.usage_counts_ > 0).sum(axis=0) == 1)
+    assert "Not confirmed" not in visit(model).locator("body").inner_text()
+    model.carrier_counts_[:, own[0]] = 50
+    page = visit(model)
+    assert f"1 of the {len(own)} patterns of one class" in page.locator("body").inner_text()
+    card = page.locator(f"#pattern-{own[0]}")
+    card.scroll_into_view_if_needed()
+    assert card.locator(".doubt").inner_text() == "not confirmed"
+    assert page.locator(".doubt").count() == 1

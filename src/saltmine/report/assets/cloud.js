@@ -156,7 +156,9 @@ function wordNode(word) {
 
 /** What the colours mean here, and how many words there are of each. */
 function cloudLegend(pattern, drawn) {
-  const entries = pattern.parts.map((part) => el("span", { class: "legend-entry" }, partTitle(part, pattern)));
+  const entries = pattern.parts.map((part) =>
+    el("span", { class: "legend-entry" }, partTitle(part, pattern), part.doubted ? [" ", doubtNode(part)] : null),
+  );
   const left = pattern.size - drawn;
   return el("p", { class: "legend" }, entries, left > 0 ? `${plural(left, "word")} not drawn` : null);
 }

@@ -20,14 +20,15 @@ function partSection(part, pattern) {
     if (part.stability != null) numbers.push(term(`came back ${percent(part.stability)}`, EXPLAINED.stability));
   }
   if (part.q_value != null) numbers.push(term(`q ${probability(part.q_value)}`, EXPLAINED.q));
-  if (part.doubted) numbers.push(el("strong", { class: "doubt" }, doubtOf(part)));
+  if (part.doubted) numbers.push(doubtNode(part));
   const head = el("div", { class: "part-head" }, el("h4", {}, partTitle(part, pattern)), numbers);
   return el("section", { class: "part role", "--role": colourOf(part.role) }, head, itemTable(part, pattern));
 }
 
 /** What the test does not confirm: the whole part, or some of its items. */
-function doubtOf(part) {
-  return part.doubted === part.size ? "not confirmed" : `${count(part.doubted)} of ${count(part.size)} not confirmed`;
+function doubtNode(part) {
+  const some = part.doubted < part.size ? `${count(part.doubted)} of ${count(part.size)} ` : "";
+  return el("strong", { class: "doubt", title: EXPLAINED.q }, `${some}not confirmed`);
 }
 
 /** The items, strongest first. */

@@ -117,8 +117,9 @@ const EXPLAINED = {
   carriers: "Rows that have more than half of the pattern's items, whether or not the model says that they use it.",
   stability: "Share of refits, on rows drawn anew, in which it was found again.",
   q:
-    "Fisher's exact test corrected for the number of tests. Tested on the rows in which the pattern was found, so on " +
-    "the optimistic side.",
+    "Fisher's exact test of whether the class has more of it than each of the others, corrected for the number of " +
+    "claims; above 0.05 it is not confirmed. Tested on the rows in which the pattern was found, so on the optimistic " +
+    "side.",
   usage:
     "Rows whose description is shortest with the pattern in it. Not every item of it has to be there. The tick on " +
     "the bar: rows that have more than half of its items.",
