@@ -13,23 +13,27 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-ITEMS = """bread butter jam milk coffee sugar pasta tomato basil cheese beer chips salsa nuts nappies wipes formula soap
-    apples pears plums rice beans corn tea juice eggs salt flour yeast""".split()
+BREAKFAST, ADDED = ["bread", "butter", "jam", "milk"], ["coffee", "sugar"]
+DINNER, EVENING = ["pasta", "tomato", "basil", "cheese"], ["beer", "chips", "salsa", "nuts"]
+BABY = ["nappies", "wipes", "formula", "soap"]
+OTHER = ["apples", "pears", "plums", "rice", "beans", "corn", "tea", "juice", "eggs", "salt", "flour", "yeast"]
+ITEMS = [*BREAKFAST, *ADDED, *DINNER, *EVENING, *BABY, *OTHER]
 WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
 
 
 def main() -> None:
+    """Write the file beside this one."""
     rng = np.random.default_rng(0)
     shop = np.repeat(["Mainz", "Trier"], 200)
     baskets = pd.DataFrame(rng.random((400, 30)) < 0.03, columns=ITEMS)  # a little of everything
     breakfast, pasta, evening, baby = (rng.random((400, 4)) < [0.25, 0.2, 0.3, 0.3]).T
     evening &= shop == "Mainz"
     baby &= shop == "Trier"
-    baskets.loc[breakfast, ["bread", "butter", "jam", "milk"]] = True
-    baskets.loc[breakfast & (shop == "Trier"), ["coffee", "sugar"]] = True
-    baskets.loc[pasta, ["pasta", "tomato", "basil", "cheese"]] = True
-    baskets.loc[evening, ["beer", "chips", "salsa", "nuts"]] = True
-    baskets.loc[baby, ["nappies", "wipes", "formula", "soap"]] = True
+    baskets.loc[breakfast, BREAKFAST] = True
+    baskets.loc[breakfast & (shop == "Trier"), ADDED] = True
+    baskets.loc[pasta, DINNER] = True
+    baskets.loc[evening, EVENING] = True
+    baskets.loc[baby, BABY] = True
     weekday = np.where(evening, rng.choice(["Fri", "Sat"], 400), rng.choice(WEEKDAYS, 400))
     age = np.where(baby, rng.integers(22, 36, 400), rng.integers(18, 90, 400))
     table = baskets.astype(int)
