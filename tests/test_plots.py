@@ -47,6 +47,9 @@ def test_the_map_has_shares_and_marks_alterations(model):
     ax = model.plot.patterns()
     np.testing.assert_allclose(ax.images[0].get_array(), (model.usage_counts_ / 80).T)
     assert len(ax.collections[0].get_offsets()) == model.alterations_.any(axis=2).sum()
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert len(names) == model.n_components_
+    assert all(name.startswith(f"{s}: <b>item") for s, name in enumerate(names))
 
 
 def test_words_have_the_colour_of_their_role(model):

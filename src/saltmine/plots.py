@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PAPER = "#f4f2ee"
+# With more patterns there is no room for names; a name has so many items.
+MOST_NAMED, NAMED_BY = 40, 3
 
 
 class Plots:
@@ -51,7 +53,7 @@ class Plots:
         return ax
 
     def patterns(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of every class that uses each pattern; a dot marks a class that alters it."""
+        """Draw the share of every class that uses each pattern, named by its items; a dot marks who alters it."""
         model, ax = self._model, _axes(ax)
         share = (model.usage_counts_ / np.maximum(model.class_counts_, 1)[:, None]).T
         image = ax.imshow(share, aspect="auto", interpolation="nearest", cmap="Greys", vmin=0)
@@ -59,6 +61,8 @@ class Plots:
         ax.scatter(a, s, s=18, color=SHARED, edgecolors="white", linewidths=0.5, zorder=3)
         ax.set_xticks(range(len(model.classes_)), [str(label) for label in model.classes_])
         ax.set_ylabel("pattern")
+        if model.n_components_ <= MOST_NAMED:
+            ax.set_yticks(range(model.n_components_), [self._name(s) for s in range(model.n_components_)])
         bar = ax.figure.colorbar(image, ax=ax)
         bar.set_label("share of rows that use it; dots: altered by the class")
         return ax
@@ -80,6 +84,9 @@ class Plots:
             background_color="white",
             random_state=0,
             prefer_horizontal=1.0,
+            # Sizes follow the hits, and the largest word leaves room for the others: equal hits, equal sizes.
+            relative_scaling=1.0,
+            max_font_size=_largest_size(sizes, 800 * 500),
             color_func=lambda word, **_: colours[word],
         )
         ax.imshow(cloud.generate_from_frequencies(sizes), interpolation="bilinear")
@@ -95,6 +102,12 @@ class Plots:
         ax.set_xlabel("check")
         ax.set_ylabel("relaxed objective")
         return ax
+
+    def _name(self, s: int) -> str:
+        """Call a pattern by its number and the items that are hit most."""
+        names = list(self._words(s, most=NAMED_BY)[0])
+        text = f"{s}: {', '.join(names)}"
+        return text if len(text) <= 40 else f"{text[:39]}…"
 
     def _number(self, pattern: int) -> int:
         if not self._model.n_components_:
@@ -122,6 +135,13 @@ class Plots:
             sizes[name] = float(max(hits[k], 1))
             colours[name] = palette[owner[here[k]] if owner[here[k]] >= 0 else of_one]
         return sizes, colours
+
+
+def _largest_size(sizes: dict[str, float], area: int) -> int:
+    """Return the font size with which the words, at 0.6 em a letter, take less than half of the area."""
+    most = max(sizes.values())
+    letters = sum((len(word) + 1) * (size / most) ** 2 for word, size in sizes.items())
+    return max(12, int((0.4 * area / (0.6 * letters)) ** 0.5))
 
 
 def _axes(ax: Axes | None) -> Axes:
