@@ -156,7 +156,7 @@ function makeUsage() {
     usage.rows_per_line > 1
       ? `A column stands for up to ${count(usage.rows_per_line)} rows: the darker, the more of them use the pattern. `
       : "",
-    "Point at it for names; a click leads to the pattern.",
+    el("span", { class: "on-screen" }, "Point at it for names; a click leads to the pattern."),
   );
   canvas.addEventListener("mousemove", (event) => {
     const spot = spotAt(canvas, event);
