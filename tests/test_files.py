@@ -26,6 +26,9 @@ ARRAYS = (
 )
 
 
+ONE_COLUMN = {"bins": 4, "missing": "error", "columns": [{"kind": "flag", "column": "a", "missing": False}]}
+
+
 @pytest.fixture(scope="module")
 def model(planted):
     frame = pd.DataFrame(planted.X, columns=[f"gène {i}" for i in range(100)])
@@ -227,7 +230,7 @@ def test_nothing_in_a_file_is_executed(path, tmp_path, monkeypatch):
         ({"header": {"row_names": ["one"]}}, "row names differ"),
         ({"header": {"about": 7}}, "what is said of the data is no table"),
         (
-            {"header": {"preparation": {"bins": 4, "missing": "error", "columns": []}}},
+            {"header": {"preparation": ONE_COLUMN}},
             "preparation makes other columns",
         ),
         ({"header": {"preparation": {"bins": 4}}}, "parts do not fit together"),
