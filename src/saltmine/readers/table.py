@@ -13,6 +13,7 @@ from saltmine.matrix.validation import as_text
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Names of rows and items as text, by the name that readers know it under.
 as_names = as_text
 
 #: A 0/1 (or counted) matrix, dense or sparse, or a table whose columns `Prepare` has yet to turn into items.
