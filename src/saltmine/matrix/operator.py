@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from saltmine.matrix.threads import ThreadTeam, cut
 from saltmine.matrix.validation import BinaryMatrix
+from saltmine.matrix.weights import Weights
 
 Floats = NDArray[np.floating]
 
@@ -27,10 +28,15 @@ AfterRows = Callable[[Floats, int, slice], None]
 
 
 class Operator(Protocol):
-    """A data matrix as the solver sees it."""
+    """A data matrix as the solver sees it.
+
+    Products are with the data as it stands; ``weights`` says how many identical items and rows of the input stand
+    behind one of it, and it is for the solver to multiply by them. ``item_counts`` are rows of the input.
+    """
 
     shape: tuple[int, int]
     blocks: list[slice]
+    weights: Weights
     item_counts: NDArray[np.int64]
 
     def transposed_times(self, usage: Floats, then: AfterItems | None = None) -> Floats:
@@ -50,11 +56,17 @@ class DenseOperator:
     """Data held as a dense array, multiplied by BLAS in panels."""
 
     def __init__(
-        self, matrix: NDArray[np.bool_], blocks: list[slice], team: ThreadTeam, dtype: type[np.floating] = np.float64
+        self,
+        matrix: NDArray[np.bool_],
+        blocks: list[slice],
+        team: ThreadTeam,
+        dtype: type[np.floating] = np.float64,
+        weights: Weights | None = None,
     ) -> None:
         self.shape = (matrix.shape[0], matrix.shape[1])
         self.blocks = blocks
-        self.item_counts = np.count_nonzero(matrix, axis=0).astype(np.int64)
+        self.weights = weights or Weights.ones(self.shape)
+        self.item_counts = self.weights.rows @ matrix
         self._data = np.ascontiguousarray(matrix, dtype=dtype)
         self._team = team
         self._row_panels = _panels_of_rows(blocks, lambda block: self.shape[1])
@@ -90,11 +102,17 @@ class SparseOperator:
     """Data held as CSR panels of ``D`` and of its transpose, so that both products run over rows."""
 
     def __init__(
-        self, matrix: sp.csr_array, blocks: list[slice], team: ThreadTeam, dtype: type[np.floating] = np.float64
+        self,
+        matrix: sp.csr_array,
+        blocks: list[slice],
+        team: ThreadTeam,
+        dtype: type[np.floating] = np.float64,
+        weights: Weights | None = None,
     ) -> None:
         self.shape = (matrix.shape[0], matrix.shape[1])
         self.blocks = blocks
-        self.item_counts = np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.int64)
+        self.weights = weights or Weights.ones(self.shape)
+        self.item_counts = matrix.T @ self.weights.rows
         self._team = team
         self._dtype = dtype
         data = sp.csr_array(matrix, dtype=dtype)
@@ -141,11 +159,15 @@ def _panels_of_rows(blocks: list[slice], width: Callable[[slice], int]) -> list[
 
 
 def make_operator(
-    matrix: BinaryMatrix, blocks: list[slice], team: ThreadTeam, dtype: type[np.floating] = np.float64
+    matrix: BinaryMatrix,
+    blocks: list[slice],
+    team: ThreadTeam,
+    dtype: type[np.floating] = np.float64,
+    weights: Weights | None = None,
 ) -> DenseOperator | SparseOperator:
     """Choose the operator by the share of ones, whatever form the data came in."""
     ones = np.count_nonzero(matrix) if isinstance(matrix, np.ndarray) else matrix.nnz
     if ones < SPARSE_DENSITY * matrix.shape[0] * matrix.shape[1]:
-        return SparseOperator(sp.csr_array(matrix), blocks, team, dtype)
+        return SparseOperator(sp.csr_array(matrix), blocks, team, dtype, weights)
     dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray() != 0
-    return DenseOperator(dense, blocks, team, dtype)
+    return DenseOperator(dense, blocks, team, dtype, weights)
