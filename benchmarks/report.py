@@ -72,7 +72,9 @@ def _as_fitted(
     classes = np.array([f"class {a:02}" for a in range(len(covers))])
     data = LabelledMatrix.from_rows(rows, numbers, len(classes))
     bits = BitMatrix(data.matrix, data.blocks)
-    estimator._store(model, data, bits, classes, numbers)
+    estimator._judge(model, bits, len(classes))
+    estimator._store(model, data, bits)
+    estimator.classes_, estimator.row_labels_ = classes, classes[numbers]
     estimator.description_length_ = description_length(bits, model)
     estimator.null_description_length_ = null_length(bits)
     return estimator

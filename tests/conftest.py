@@ -26,12 +26,12 @@ def fitted(planted):
     return CSalt(random_state=0).fit(planted.X, planted.y)
 
 
-def make_dense(matrix, blocks, team):
-    return DenseOperator(matrix, blocks, team)
+def make_dense(matrix, blocks, team, **options):
+    return DenseOperator(matrix, blocks, team, **options)
 
 
-def make_sparse(matrix, blocks, team):
-    return SparseOperator(sp.csr_array(matrix), blocks, team)
+def make_sparse(matrix, blocks, team, **options):
+    return SparseOperator(sp.csr_array(matrix), blocks, team, **options)
 
 
 @pytest.fixture(params=[make_dense, make_sparse], ids=["dense", "sparse"])

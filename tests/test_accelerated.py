@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 import saltmine.relaxed.accelerated
+from folded_data import dense, folded_data, sparse, whole_arrays
 from saltmine.binary.description import cross_weights
 from saltmine.datasets import make_planted
 from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.matrix.operator import DenseOperator, SparseOperator
 from saltmine.matrix.threads import ThreadTeam
+from saltmine.matrix.weights import Weights
 from saltmine.relaxed.accelerated import AcceleratedDescent
 from saltmine.relaxed.objective import Factors
-from saltmine.relaxed.spectrum import count_signals
+from saltmine.relaxed.spectrum import _largest, count_signals
 
 
 def make(matrix, blocks, team, kind="dense"):
@@ -65,15 +67,15 @@ def test_steps_go_against_the_gradient(small_data, random_factors, team, name, m
     # Only the factor in question moves.
     monkeypatch.setattr(solver, "_steps", lambda gram: np.full(4, step, dtype=np.float32))
     X, V, Y = random_factors.X.copy(), random_factors.V.copy(), random_factors.Y.copy()
-    work = saltmine.relaxed.accelerated._Work(X, V, Y)
+    work = saltmine.relaxed.accelerated._Work(np, X, V, Y)
     before = Factors(X.copy(), V.copy(), Y.copy())
     no_inertia, no_penalty = np.float32(0), np.float32(0)
-    solver._items(X, V, Y, before, work, no_inertia, no_penalty, alterations=name != "X")
+    solver._step_items(X, V, Y, before, work, no_inertia, no_penalty, alterations=name != "X")
     if name == "V":
         random_factors = Factors(X.copy(), random_factors.V, random_factors.Y)
     if name == "Y":
         random_factors = Factors(X.copy(), V.copy(), random_factors.Y)
-        solver._rows(Y, before, work, no_inertia, no_penalty)
+        solver._step_rows(Y, before, work, no_inertia, no_penalty)
     old, new = getattr(random_factors, name), {"X": X, "V": V, "Y": Y}[name]
     inside = (new > 0) & (new < 1)
     moved = (old.astype(np.float64) - new) / step
@@ -150,6 +152,66 @@ def test_factors_stay_in_the_unit_box_and_without_alterations_V_stays_zero(small
             assert 0 <= factor.min() <= factor.max() <= 1
         assert factors.V.any() == alterations or alterations
     assert not start.V.any()
+
+
+# ---------------------------------------------------------------- folded data
+
+
+def folded_pair(kind, team, **shape):
+    """Return folded data, a descent on it, and one on the same data unfolded."""
+    data = folded_data(**shape)
+    cross = cross_weights(data.weights.class_sizes(data.blocks))
+    one = AcceleratedDescent(kind(data.matrix, data.blocks, team, np.float32, data.weights), cross)
+    return data, one, AcceleratedDescent(kind(data.whole, data.whole_blocks, team, np.float32), cross)
+
+
+@pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
+@pytest.mark.parametrize("alterations", [True, False])
+def test_folded_data_is_descended_like_the_unfolded(kind, alterations, team):
+    data, one, other = folded_pair(kind, team, m=60, n=50, ends=(30, 34, 60))
+    start = one.start(6, np.random.default_rng(0))
+    settings = {"ramp": 10, "max_iter": 14, "tol": -1.0, "alterations": alterations, "check_every": 2}
+    found, expected = one.run(start, **settings), other.run(data.unfold(start), **settings)
+    np.testing.assert_allclose(found.history, expected.history, rtol=1e-5)
+    unfolded = data.unfold(found.factors)
+    for name in ("X", "V", "Y"):
+        np.testing.assert_allclose(getattr(unfolded, name), getattr(expected.factors, name), atol=1e-4)
+    assert found.factors.V.any() == alterations
+
+
+def test_folded_data_starts_with_the_density_of_the_unfolded(team):
+    data, one, other = folded_pair(dense, team)
+    starts = [solver.start(3, np.random.default_rng(0)) for solver in (one, other)]
+    # Both draw from the same generator; patterns come first.
+    n = len(starts[0].X)
+    np.testing.assert_allclose(starts[0].X, starts[1].X[:n], rtol=1e-6)
+    assert len(starts[1].X) == len(data.item_of) > n
+
+
+@pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
+def test_folded_data_has_the_singular_values_of_the_standardised_unfolded(kind, team):
+    data = folded_data()
+    operator = kind(data.matrix, data.blocks, team, np.float32, data.weights)
+    share = data.whole.mean(axis=0)
+    standardised = (data.whole - share) / np.sqrt(share * (1 - share))
+    exact = np.linalg.svd(standardised, compute_uv=False)
+    block = min(data.matrix.shape)
+    found = _largest(operator, block, np.random.default_rng(0))
+    np.testing.assert_allclose(found, exact[:block], rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
+def test_folded_data_shows_as_many_signals_as_the_unfolded(kind, team):
+    planted = make_planted(60, [50, 40], rank=4, random_state=0)
+    data = LabelledMatrix.from_rows(planted.X, planted.y, 2)
+    times = np.random.default_rng(0).integers(1, 4, data.matrix.shape[1])
+    weights = Weights(times, np.full(len(data.matrix), 2))
+    whole = np.repeat(np.repeat(data.matrix, times, axis=1), 2, axis=0)
+    whole_blocks = [slice(2 * rows.start, 2 * rows.stop) for rows in data.blocks]
+    one = kind(data.matrix, data.blocks, team, np.float32, weights)
+    other = kind(whole, whole_blocks, team, np.float32)
+    counts = [count_signals(operator, np.random.default_rng(1), 30) for operator in (one, other)]
+    assert counts[0] == counts[1] > 0
 
 
 # ---------------------------------------------------------------- spectrum

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
+from saltmine.binary.bits import BitMatrix
 from saltmine.binary.model import BinaryModel
 from saltmine.model.association import correct, find_carriers, fisher_tests
 
@@ -44,7 +45,7 @@ def test_carriers_have_more_than_half_of_the_items(form):
     V[1, 9:, 2] = True
     Y = np.ones((30, 3), dtype=bool)
     Y[:13, 2] = False  # the second class alone uses the third pattern
-    found = find_carriers(form(matrix), blocks, BinaryModel(X, V, Y))
+    found = find_carriers(BitMatrix(form(matrix), blocks), BinaryModel(X, V, Y))
     carriers = np.stack([found[rows].sum(axis=0) for rows in blocks])
     # Shared items; all where fewer than two are shared; all of its class where one class uses the pattern.
     items = [X[:, 0], X[:, 1] | V[0, :, 1], X[:, 2] | V[1, :, 2]]

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltmine.binary.bits import BitMatrix, pack_rows
+from saltmine.binary.bits import BitMatrix, Layout, count_bits
 from saltmine.binary.description import null_length
 from saltmine.metrics import description_length, residual
 
@@ -114,12 +114,27 @@ def test_residual_counts_the_cells_that_differ(model):
     assert found == (cover != X).sum()
 
 
-@pytest.mark.parametrize("m", [0, 1, 63, 64, 65, 200])
+@pytest.mark.parametrize("m", [1, 63, 64, 65, 200])
 def test_packing_keeps_every_row(m):
-    columns = np.random.default_rng(m).random((4, m)) < 0.5
-    words = pack_rows(columns)
-    assert words.shape == (4, -(-m // 64))
-    np.testing.assert_array_equal(np.bitwise_count(words).sum(axis=1), columns.sum(axis=1))
+    rng = np.random.default_rng(m)
+    layout = Layout([slice(0, m // 2), slice(m // 2, m)], np.ones(m, dtype=int))
+    sets = rng.random((4, m)) < 0.5
+    words = layout.pack(sets)
+    np.testing.assert_array_equal(count_bits(words), sets.sum(axis=1))
+    np.testing.assert_array_equal(layout.unpack(words), sets)
+
+
+def test_a_row_of_some_weight_counts_for_so_many():
+    rng = np.random.default_rng(0)
+    weights = rng.integers(1, 100, 150)
+    layout = Layout([slice(0, 70), slice(70, 150)], weights)
+    sets = rng.random((5, 150)) < 0.5
+    words = layout.pack(sets)
+    np.testing.assert_array_equal(count_bits(words, layout.weights), sets @ weights)
+    for a, block in enumerate([slice(0, 70), slice(70, 150)]):
+        of = layout.words(a)
+        np.testing.assert_array_equal(count_bits(words[:, of], layout.weights[of]), sets[:, block] @ weights[block])
+    np.testing.assert_array_equal(layout.unpack(words), sets)
 
 
 def test_bit_sets_of_sparse_and_dense_data_agree():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from folded_data import dense, folded_data, random_factors, sparse
 from saltmine.matrix.threads import ThreadTeam
 from saltmine.relaxed.objective import Factors, RelaxedObjective
 
@@ -77,8 +78,7 @@ def test_gradient_in_alterations(objective, factors):
 
 def test_gradient_in_usage(objective, factors):
     X, V, Y = factors.X, factors.V, factors.Y
-    patterns = X + V
-    found = objective.gradient_Y(X, V, Y, patterns.transpose(0, 2, 1) @ patterns)
+    found = objective.gradient_Y(X, V, Y, objective.gram(X + V))
     np.testing.assert_allclose(found, differences(lambda y: value(objective, X, V, y), Y), rtol=1e-6, atol=1e-6)
 
 
@@ -86,8 +86,7 @@ def test_moduli_bound_the_change_of_the_gradients(objective, factors):
     rng = np.random.default_rng(3)
     X, V, Y = factors.X, factors.V, factors.Y
     seen = objective.project(Y)
-    patterns = X + V
-    gram = patterns.transpose(0, 2, 1) @ patterns
+    gram = objective.gram(X + V)
     for _ in range(20):
         dX, dV, dY = (rng.standard_normal(f.shape) * 1e-3 for f in (X, V, Y))
         change = objective.gradient_X(X + dX, V, seen) - objective.gradient_X(X, V, seen)
@@ -103,3 +102,45 @@ def test_moduli_stay_positive_where_nothing_is_used(objective, factors):
     seen = objective.project(np.zeros_like(factors.Y))
     assert objective.modulus_X(seen) > 0
     assert (objective.modulus_V(seen) > 0).all()
+
+
+# ---------------------------------------------------------------- folded data
+
+
+@pytest.fixture(params=[dense, sparse])
+def folded(request):
+    """Return folded data, its objective, and that of the same data unfolded."""
+    data = folded_data()
+    with ThreadTeam(1) as team:
+        one = request.param(data.matrix, data.blocks, team, np.float64, data.weights)
+        other = request.param(data.whole, data.whole_blocks, team, np.float64)
+        yield data, RelaxedObjective(one, specificity=1.3), RelaxedObjective(other, specificity=1.3)
+
+
+def test_folded_data_has_the_value_and_the_code_lengths_of_the_unfolded(folded):
+    data, objective, unfolded = folded
+    factors = random_factors(data.matrix, data.blocks, RANK)
+    whole = data.unfold(factors)
+    found, expected = value(objective, factors.X, factors.V, factors.Y), value(unfolded, whole.X, whole.V, whole.Y)
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert objective.mu == unfolded.mu
+    np.testing.assert_allclose(objective.u[data.item_of], unfolded.u, rtol=1e-14)
+
+
+def test_folded_gradients_and_moduli_are_those_of_one_copy(folded):
+    data, objective, unfolded = folded
+    factors = random_factors(data.matrix, data.blocks, RANK)
+
+    def look(objective, X, V, Y):
+        seen, gram = objective.project(Y), objective.gram(X + V)
+        gradients = objective.gradient_X(X, V, seen), objective.gradient_V(X, V, Y, seen)
+        moduli = objective.modulus_X(seen), *objective.modulus_V(seen), objective.modulus_Y(gram)
+        return Factors(*gradients, objective.gradient_Y(X, V, Y, gram)), moduli
+
+    found, moduli = look(objective, factors.X, factors.V, factors.Y)
+    whole = data.unfold(factors)
+    expected, expected_moduli = look(unfolded, whole.X, whole.V, whole.Y)
+    found = data.unfold(found)
+    for name in ("X", "V", "Y"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(moduli, expected_moduli, rtol=1e-12)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from folded_data import dense, folded_data, random_factors, sparse
 from saltmine.datasets import make_planted
 from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.matrix.threads import ThreadTeam
@@ -82,3 +83,19 @@ def test_it_takes_the_steps_of_the_plain_transcription():
     # compare() raises where the two part company.
     times = plain.compare(n=70, m=60, rank=5, n_iter=30, rounds=1)
     assert len(times) == 2
+
+
+@pytest.mark.parametrize("kind", [dense, sparse])
+@pytest.mark.parametrize("alterations", [True, False])
+def test_folded_data_is_descended_like_the_unfolded(kind, alterations):
+    data = folded_data()
+    start = random_factors(data.matrix, data.blocks, 4)
+    with ThreadTeam(1) as team:
+        one = RelaxedObjective(kind(data.matrix, data.blocks, team, np.float64, data.weights))
+        other = RelaxedObjective(kind(data.whole, data.whole_blocks, team, np.float64))
+        found = palm(one, start, max_iter=200, alterations=alterations)
+        expected = palm(other, data.unfold(start), max_iter=200, alterations=alterations)
+    np.testing.assert_allclose(found.history, expected.history, rtol=1e-10)
+    unfolded = data.unfold(found.factors)
+    for name in ("X", "V", "Y"):
+        np.testing.assert_allclose(getattr(unfolded, name), getattr(expected.factors, name), atol=1e-8)

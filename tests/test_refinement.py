@@ -117,7 +117,7 @@ def test_items_are_chosen_as_well_as_by_trying_everything():
     new = kernels.Pattern(rows.copy(), np.zeros((2, 10), dtype=bool), opened.noise.copy())
     log_total = 6.0
     no_evidence = np.zeros(10), np.zeros(10)
-    kernels.choose_items(data, cells, opened, log_total, True, no_evidence, (-np.inf, -np.inf), new)
+    kernels.choose_items(data, cells, opened, log_total, True, True, no_evidence, (-np.inf, -np.inf), new)
 
     def cost(i, carriers):
         carriers = np.array(carriers)
@@ -149,9 +149,7 @@ def test_rows_are_weighed_by_what_they_save():
         carried = (model.X | model.V[a])[:, 0]
         sign = np.where(matrix[rows], 1, -1) * open_[rows] * carried
         met = matrix[rows] * (cross[1 - a, a] * (model.V[1 - a, :, 0] & ~carried))
-        bit_of_row = np.arange(rows.stop - rows.start)
-        # Bits of a word are numbered from its lowest; rows are packed from the highest of every byte.
-        place = 64 * refinement.data.edges[a] + 8 * (bit_of_row // 8) + 7 - bit_of_row % 8
+        place = 64 * refinement.data.edges[a] + np.arange(rows.stop - rows.start)
         np.testing.assert_allclose(gains[place], (sign * worth - met).sum(axis=1))
         np.testing.assert_allclose(shown[place], (sign * weights[0]).sum(axis=1))
 
@@ -240,8 +238,7 @@ def test_the_likelihood_ratio_of_a_fixed_pattern_is_one_on_average_under_chance(
         matrix = rng.random((40, 6)) < frequency
         matrix[39] = True
         refinement = Refinement(BitMatrix(matrix, blocks), model)
-        data = refinement.data
-        choices = kernels.log_choices(data, 20, 8) + kernels.log_choices(data, 6, 5)
+        choices = kernels.log_choices(20, 8) + kernels.log_choices(6, 5)
         ratios.append(np.exp(refinement.evidence(0) + choices))
     assert np.mean(ratios) < 1
 

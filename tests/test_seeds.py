@@ -1,7 +1,13 @@
 import numpy as np
 import scipy.sparse as sp
 
-from saltmine.binary.seeds import NEIGHBOURS, seed_rows
+from saltmine.binary import seeds
+from saltmine.binary.seeds import NEIGHBOURS
+from saltmine.matrix.weights import Weights
+
+
+def seed_rows(matrix, most, rng):
+    return seeds.seed_rows(matrix, Weights.ones(matrix.shape), most, rng)
 
 
 def noisy_block(rows, items, seed=0):
@@ -13,11 +19,11 @@ def noisy_block(rows, items, seed=0):
 
 def test_a_small_group_of_rows_or_of_items_is_among_the_seeds():
     for rows, items in ((6, 40), (60, 6)):
-        seeds = seed_rows(noisy_block(rows, items), 1000, np.random.default_rng(0))
-        inside = seeds[:, :rows].sum(axis=1)
-        assert (inside >= 0.8 * seeds.sum(axis=1)).any()
-        assert seeds.shape[1] == 200
-        assert seeds.sum(axis=1).min() >= 2
+        found = seed_rows(noisy_block(rows, items), 1000, np.random.default_rng(0))
+        inside = found[:, :rows].sum(axis=1)
+        assert (inside >= 0.8 * found.sum(axis=1)).any()
+        assert found.shape[1] == 200
+        assert found.sum(axis=1).min() >= 2
 
 
 def test_sparse_and_dense_data_give_the_same_seeds():

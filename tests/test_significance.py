@@ -1,7 +1,7 @@
 import numpy as np
 
 from saltmine.binary.kernels import evidence_of_cells
-from saltmine.binary.significance import alteration_evidence
+from saltmine.binary.significance import Cells, alteration_evidence
 
 
 def chance_evidence(rng, rows, frequency, level):
@@ -15,7 +15,9 @@ def chance_evidence(rng, rows, frequency, level):
     if not altered.any():
         return 0.0
     zeros = np.full(n, rows) - ones
-    return alteration_evidence(ones, zeros, frequency, for_one, for_zero, altered, np.ones(n, dtype=bool))
+    return alteration_evidence(
+        Cells(ones, zeros, frequency, for_one, for_zero, np.ones(n, dtype=int)), altered, np.ones(n, dtype=bool)
+    )
 
 
 def test_evidence_for_alterations_is_rarely_high_by_chance():
@@ -36,7 +38,9 @@ def test_more_items_and_more_rows_are_more_evidence():
         altered = np.arange(200) < items
         ones = np.where(altered, rows, 0)
         zeros = rows - ones
-        return alteration_evidence(ones, zeros, frequency, for_one, for_zero, altered, np.ones(200, dtype=bool))
+        return alteration_evidence(
+            Cells(ones, zeros, frequency, for_one, for_zero, np.ones(200, dtype=int)), altered, np.ones(200, dtype=bool)
+        )
 
     assert evidence(5, 3) > evidence(2, 3)
     assert evidence(2, 8) > evidence(2, 3)

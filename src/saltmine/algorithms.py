@@ -166,7 +166,7 @@ def _relaxed_start(task: Task, settings: Settings, rng: np.random.Generator) -> 
         return BinaryModel.empty(m, n, len(task.data.blocks)), 0, []
     rank = min(int(START_FACTOR * signals) + START_MORE, limit)
     max_iter = min(settings.max_iter, ITERATIONS)
-    solver = AcceleratedDescent(task.data, cross_weights([rows.stop - rows.start for rows in task.data.blocks]))
+    solver = AcceleratedDescent(task.data, cross_weights(task.bits.class_sizes))
     descent = solver.run(
         solver.start(rank, rng),
         ramp=RAMP,

@@ -11,8 +11,10 @@ from saltmine.binary.bits import BitMatrix
 from saltmine.binary.model import BinaryModel
 
 
-def item_codes(item_counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def item_codes(item_counts: NDArray[np.int64], weights: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
     """Code length ``u_i`` of every item; infinite for one that never occurs.
+
+    ``weights`` says how many items of the input stand behind every one.
 
     Examples
     --------
@@ -20,31 +22,35 @@ def item_codes(item_counts: NDArray[np.int64]) -> NDArray[np.float64]:
     >>> item_codes(np.array([1, 3, 0])).round(3)
     array([1.386, 0.288,   inf])
     """
+    ones = item_counts.sum() if weights is None else weights @ item_counts
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(item_counts > 0, -np.log(item_counts / item_counts.sum()), np.inf)
+        return np.where(item_counts > 0, -np.log(item_counts / ones), np.inf)
 
 
 def description_length(bits: BitMatrix, model: BinaryModel) -> float:
     """Return f: codes of patterns and noise, the code table itself, and the specificity term S."""
-    u = item_codes(bits.item_counts)
-    used = model.Y.sum(axis=0)
+    used = bits.used(model.Y).sum(axis=0)
     noise = bits.noise_counts(model).sum(axis=0)
-    table = table_costs(u, model)[:, used > 0].sum()
-    return code_length(used, noise, u) + float(table + specificity_terms(bits, model).sum())
+    table = table_costs(bits, model)[:, used > 0].sum()
+    return code_length(bits, used, noise) + float(table + specificity_terms(bits, model).sum())
 
 
-def code_length(used: NDArray[np.int64], noise: NDArray[np.int64], u: NDArray[np.float64]) -> float:
+def code_length(bits: BitMatrix, used: NDArray[np.int64], noise: NDArray[np.int64]) -> float:
     """Return the length of all codes, and of the code table's entries for single items.
 
     ``used`` and ``noise`` count how often each pattern and each single item is needed.
     """
-    total = int(used.sum() + noise.sum())
+    items = bits.weights.items
+    total = int(used.sum() + items @ noise)
     noisy = noise > 0
-    return _code(used[used > 0], total) + _code(noise[noisy], total) + float(u[noisy].sum())
+    codes = item_codes(bits.item_counts, items)[noisy]
+    noise_codes = _codes(noise[noisy], total) + codes
+    return float(_codes(used[used > 0], total).sum() + items[noisy] @ noise_codes)
 
 
-def table_costs(u: NDArray[np.float64], model: BinaryModel) -> NDArray[np.float64]:
+def table_costs(bits: BitMatrix, model: BinaryModel) -> NDArray[np.float64]:
     """Return what the code table takes for the shared part of every pattern and for each class's part, (1 + c, r)."""
+    u = bits.weights.items * item_codes(bits.item_counts, bits.weights.items)
     return np.stack([[float(u[part[:, s]].sum()) for s in range(model.rank)] for part in (model.X, *model.V)])
 
 
@@ -60,15 +66,14 @@ def specificity(bits: BitMatrix, model: BinaryModel) -> float:
 
 def specificity_terms(bits: BitMatrix, model: BinaryModel) -> NDArray[np.float64]:
     """Return the share of every class and pattern in S, (c, r)."""
-    usage = bits.pack_usage(model.Y)
-    used = np.stack([model.Y[rows].sum(axis=0) for rows in bits.blocks])
+    usage, used = bits.layout.pack(model.Y.T), bits.used(model.Y)
     terms = np.zeros(used.shape)
     for s in np.flatnonzero(model.V.any(axis=(0, 1))):
         items = np.flatnonzero(model.V[:, :, s].any(axis=0))
-        hits = bits.hits(usage, items, int(s))
+        weights, hits = bits.weights.items[items], bits.hits(usage[s], items)
         elsewhere = hits.sum(axis=0)
         for a, altered in enumerate(model.V[:, items, s]):
-            terms[a, s] = used[a, s] * altered.sum() + (elsewhere - 2 * hits[a])[altered].sum()
+            terms[a, s] = weights[altered] @ (used[a, s] + elsewhere - 2 * hits[a])[altered]
     return terms
 
 
@@ -88,5 +93,5 @@ def cross_weights(class_sizes: Sequence[int]) -> NDArray[np.float64]:
     return weights
 
 
-def _code(counts: NDArray[np.int64], total: int) -> float:
-    return float(-((counts + 1) @ np.log(counts / total))) if counts.size else 0.0
+def _codes(counts: NDArray[np.int64], total: int) -> NDArray[np.float64]:
+    return np.log(counts / total) * -(counts + 1)

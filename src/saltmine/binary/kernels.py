@@ -10,6 +10,7 @@ there can it show evidence.
 
 from __future__ import annotations
 
+from math import lgamma
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,12 +37,14 @@ class Data(NamedTuple):
     """The data and the constants of f."""
 
     columns: Words  # (n, W)
+    weights: Ints  # (n,): items of the input behind every item
+    row_weights: Ints  # (W,): rows of the input behind a row of every word
     valid: Words  # (W,): ones where a row stands
     edges: Ints  # (c+1,): words of the classes
     codes: Floats  # (n,): code length u of the items
     cross: Floats  # (c, c): weight of ones of class b under an alteration of class a
     counted: Floats  # (m+2,): -(k+1) log k, zero at 0
-    log_factorial: Floats  # (max(m, n)+c,)
+    n_items: int  # items of the input
 
 
 class State(NamedTuple):
@@ -91,18 +94,68 @@ def lowest(typing: Any, word: Any) -> Any:
 
 
 @compiled()
-def count_rows(words: Words) -> int:
-    """Count the ones of all words."""
+def set_bits(matrix: Bools, rows: Ints, places: Ints, columns: Words) -> None:
+    """Set the bits of all ones; row ``rows[j]`` has the place ``places[j]``."""
+    for j in range(len(rows)):
+        w, bit = places[j] // 64, ONE << np.uint64(places[j] % 64)
+        for i in range(matrix.shape[1]):
+            if matrix[rows[j], i]:
+                columns[i, w] |= bit
+
+
+@compiled()
+def set_stored_bits(indptr: Ints, indices: Ints, rows: Ints, places: Ints, columns: Words) -> None:
+    """Do the same for CSR data, all of whose stored entries are ones."""
+    for j in range(len(rows)):
+        w, bit = places[j] // 64, ONE << np.uint64(places[j] % 64)
+        for k in range(indptr[rows[j]], indptr[rows[j] + 1]):
+            columns[indices[k], w] |= bit
+
+
+@compiled()
+def count_in_rows(columns: Words, items: Bools, weights: Ints, counts: Ints) -> None:
+    """Count how many of these items every row has; ``counts``, (64 W,), is added to."""
+    for i in range(len(items)):
+        if items[i]:
+            for w in range(columns.shape[1]):
+                left = columns[i, w]
+                while left != ZERO:
+                    counts[64 * w + lowest(left)] += weights[i]
+                    left &= left - ONE
+
+
+@compiled()
+def count_rows(data: Data, words: Words, begin: int, end: int) -> int:
+    """Count the rows of the input in some of the words."""
     count = 0
-    for word in words:
-        count += popcount(word)
+    for w in range(begin, end):
+        count += data.row_weights[w] * popcount(words[w])
     return count
 
 
 @compiled()
-def log_choices(data: Data, size: int, chosen: int) -> float:
+def count_items(data: Data, carried: Bools) -> int:
+    """Count the items of the input."""
+    count = 0
+    for i in range(len(carried)):
+        if carried[i]:
+            count += data.weights[i]
+    return count
+
+
+@compiled()
+def count_errors(data: Data, noise: Ints) -> int:
+    """Count the cells of the input in error."""
+    count = 0
+    for i in range(len(noise)):
+        count += data.weights[i] * noise[i]
+    return count
+
+
+@compiled()
+def log_choices(size: int, chosen: int) -> float:
     """Return the logarithm of the number of subsets."""
-    return data.log_factorial[size] - data.log_factorial[chosen] - data.log_factorial[size - chosen]
+    return lgamma(size + 1.0) - lgamma(chosen + 1.0) - lgamma(size - chosen + 1.0)
 
 
 @compiled()
@@ -116,9 +169,9 @@ def total_length(data: Data, used: Ints, extra: Floats, noise: Ints) -> float:
             length += data.counted[used[s]] + extra[s]
     for i in range(len(noise)):
         if noise[i] > 0:
-            total += noise[i]
-            weight += noise[i] + 1
-            length += data.counted[noise[i]] + data.codes[i]
+            total += data.weights[i] * noise[i]
+            weight += data.weights[i] * (noise[i] + 1)
+            length += data.weights[i] * (data.counted[noise[i]] + data.codes[i])
     return length + weight * np.log(max(total, 1))
 
 
@@ -135,9 +188,9 @@ def open_cells(data: Data, state: State, s: int, opened: Opened) -> None:
                     covered &= ~(state.usage[s, w] & ~state.twice[i, w])
                 column, open_ = data.columns[i, w], data.valid[w] & ~covered
                 opened.cells[i, w] = open_
-                size += popcount(open_)
-                ones += popcount(open_ & column)
-                errors += popcount((open_ & column) | (covered & ~column))
+                size += data.row_weights[w] * popcount(open_)
+                ones += data.row_weights[w] * popcount(open_ & column)
+                errors += data.row_weights[w] * popcount((open_ & column) | (covered & ~column))
         opened.noise[i] = errors
         opened.background[i] = ones / size if size > 0 else 1.0
 
@@ -148,15 +201,15 @@ def count_cells(data: Data, opened: Opened, rows: Words, cells: Ints) -> None:
     cells[:] = 0
     for a in range(len(data.edges) - 1):
         begin, end = data.edges[a], data.edges[a + 1]
-        if count_rows(rows[begin:end]) == 0:
+        if count_rows(data, rows, begin, end) == 0:
             continue
         for i in range(data.columns.shape[0]):
             ones, open_, open_ones = 0, 0, 0
             for w in range(begin, end):
                 hit = data.columns[i, w] & rows[w]
-                ones += popcount(hit)
-                open_ += popcount(opened.cells[i, w] & rows[w])
-                open_ones += popcount(opened.cells[i, w] & hit)
+                ones += data.row_weights[w] * popcount(hit)
+                open_ += data.row_weights[w] * popcount(opened.cells[i, w] & rows[w])
+                open_ones += data.row_weights[w] * popcount(opened.cells[i, w] & hit)
             cells[OPEN_ONES, a, i] = open_ones
             cells[OPEN_ZEROS, a, i] = open_ - open_ones
             cells[ONES, a, i] = ones
@@ -178,15 +231,15 @@ def evidence_of_cells(background: Floats, density: float, for_one: Floats, for_z
 
 
 @compiled()
-def density_of(cells: Ints, carry: Bools) -> float:
+def density_of(data: Data, cells: Ints, carry: Bools) -> float:
     """Return the share of ones among the open cells of a pattern, never quite 0 or 1."""
     c, n = carry.shape
     ones, zeros = 0, 0
     for a in range(c):
         for i in range(n):
             if carry[a, i]:
-                ones += cells[OPEN_ONES, a, i]
-                zeros += cells[OPEN_ZEROS, a, i]
+                ones += data.weights[i] * cells[OPEN_ONES, a, i]
+                zeros += data.weights[i] * cells[OPEN_ZEROS, a, i]
     return (ones + 0.5) / (ones + zeros + 1.0)
 
 
@@ -220,10 +273,19 @@ def extra_length(data: Data, cells: Ints, carry: Bools) -> float:
         for a in range(c):
             carriers += carry[a, i]
         if carriers == c:
-            extra += data.codes[i]
+            extra += data.weights[i] * data.codes[i]
         elif carriers > 0:
-            extra += carriers * data.codes[i] + specificity_of(data, cells, i, carry[:, i])
+            extra += data.weights[i] * (carriers * data.codes[i] + specificity_of(data, cells, i, carry[:, i]))
     return extra
+
+
+@compiled()
+def is_of_all_classes(data: Data, rows: Words) -> bool:
+    """Say whether every class has some of the rows."""
+    for a in range(len(data.edges) - 1):
+        if count_rows(data, rows, data.edges[a], data.edges[a + 1]) == 0:
+            return False
+    return True
 
 
 @compiled()
@@ -233,6 +295,7 @@ def choose_items(
     opened: Opened,
     log_total: float,
     alterations: bool,
+    of_all: bool,
     evidence: tuple[Floats, Floats],
     needed: tuple[float, float],
     new: Pattern,
@@ -240,7 +303,8 @@ def choose_items(
     """Choose for every item what shortens f most: not in the pattern, shared, or carried by some classes.
 
     The evidence of its cells must reach what is ``needed`` of a shared item, and of every class that carries an
-    altered one.
+    altered one. A frequent item, which shows little, may still join a pattern that is ``of_all`` classes; as one of a
+    pattern of some classes it would be said to be theirs.
     """
     c, n = new.carry.shape
     for_one, for_zero = evidence
@@ -258,7 +322,7 @@ def choose_items(
             continue
         best = errors_length(data, i, opened.noise[i], log_total)
         length = errors_length(data, i, opened.noise[i] - saved, log_total) + data.codes[i]
-        if length < best and (shown >= needed[0] or opened.background[i] >= 0.5):
+        if length < best and (shown >= needed[0] or (of_all and opened.background[i] >= 0.5)):
             best = length
             new.carry[:, i] = True
             new.noise[i] = opened.noise[i] - saved
@@ -306,17 +370,18 @@ def weigh_rows(
             carriers += new.carry[a, i]
         if carriers == 0:
             continue
-        worth = np.log(total / max(new.noise[i], 0.5))
+        weight = np.float64(data.weights[i])
+        worth = weight * np.log(total / max(new.noise[i], 0.5))
         for a in range(c):
             cross = 0.0
             for b in range(c):
                 if carriers < c and new.carry[b, i] and not new.carry[a, i]:
-                    cross += data.cross[b, a]
+                    cross += weight * data.cross[b, a]
             if not new.carry[a, i] and cross == 0.0:
                 continue
             saves = worth if new.carry[a, i] else 0.0
-            for_zero = evidence[1][i] if new.carry[a, i] else 0.0
-            one_more = evidence[0][i] - for_zero if new.carry[a, i] else 0.0
+            for_zero = weight * evidence[1][i] if new.carry[a, i] else 0.0
+            one_more = weight * evidence[0][i] - for_zero if new.carry[a, i] else 0.0
             for w in range(data.edges[a], data.edges[a + 1]):
                 column, cells = data.columns[i, w], opened.cells[i, w]
                 for bit in range(64):
@@ -338,11 +403,15 @@ def class_choices(data: Data, carry: Bools, a: int, rows: int) -> float:
         elsewhere = False
         for b in range(c):
             elsewhere |= b != a and carry[b, i]
-        others += elsewhere
-        shared += elsewhere and carry[a, i]
-        alone += carry[a, i] and not elsewhere
-    size = count_rows(data.valid[data.edges[a] : data.edges[a + 1]])
-    return log_choices(data, size, rows) + log_choices(data, others, shared) + log_choices(data, n, alone)
+        if elsewhere:
+            others += data.weights[i]
+        if carry[a, i]:
+            if elsewhere:
+                shared += data.weights[i]
+            else:
+                alone += data.weights[i]
+    size = count_rows(data, data.valid, data.edges[a], data.edges[a + 1])
+    return log_choices(size, rows) + log_choices(others, shared) + log_choices(data.n_items, alone)
 
 
 @compiled()
@@ -362,9 +431,9 @@ def choose_rows(
                 k = 64 * w + bit
                 if gains[k] > price and shown[k] >= needed and (data.valid[w] >> np.uint64(bit)) & ONE:
                     word |= ONE << np.uint64(bit)
-                    evidence += shown[k]
+                    evidence += data.row_weights[w] * shown[k]
             new.rows[w] = word
-        chosen = count_rows(new.rows[begin:end])
+        chosen = count_rows(data, new.rows, begin, end)
         if chosen > 0 and evidence - class_choices(data, new.carry, a, chosen) < -log_alpha:
             new.rows[begin:end] = ZERO
 
@@ -387,7 +456,7 @@ def fit_pattern(
     density of the pattern. Returns f, infinite where nothing is left, and the pattern in ``best``.
     """
     c, n = best.carry.shape
-    m = count_rows(data.valid)
+    m, n_words = count_rows(data, data.valid, 0, len(data.valid)), len(data.valid)
     cells = np.empty((3, c, n), dtype=np.int64)
     gains, shown = np.empty(64 * len(start)), np.empty(64 * len(start))
     evidence = np.zeros(n), np.zeros(n)
@@ -399,12 +468,14 @@ def fit_pattern(
     length = np.inf
     for turn in range(rounds):
         count_cells(data, opened, new.rows, cells)
-        used[s] = count_rows(new.rows)
-        log_total = np.log(others + used[s] + new.noise.sum())
-        choose_items(data, cells, opened, log_total, alterations, evidence, needed_items, new)
+        used[s] = count_rows(data, new.rows, 0, n_words)
+        log_total = np.log(others + used[s] + count_errors(data, new.noise))
+        of_all = is_of_all_classes(data, new.rows)
+        choose_items(data, cells, opened, log_total, alterations, of_all, evidence, needed_items, new)
         items = 0
         for i in range(n):
-            items += new.carry[:, i].any()
+            if new.carry[:, i].any():
+                items += data.weights[i]
         if items < 2 or used[s] < 2:
             break
         if turn > 0:
@@ -414,10 +485,10 @@ def fit_pattern(
                 break
             length = now
             best.rows[:], best.carry[:], best.noise[:] = new.rows, new.carry, new.noise
-        evidence_of_cells(opened.background, density_of(cells, new.carry), evidence[0], evidence[1])
-        total = others + used[s] + new.noise.sum()
+        evidence_of_cells(opened.background, density_of(data, cells, new.carry), evidence[0], evidence[1])
+        total = others + used[s] + count_errors(data, new.noise)
         needed_rows = np.log(m / used[s])
-        needed_items = np.log(n / items), np.log(c * n / items)
+        needed_items = np.log(data.n_items / items), np.log(c * data.n_items / items)
         weigh_rows(data, opened, new, total, evidence, gains, shown)
         choose_rows(data, gains, shown, np.log(total / used[s]), needed_rows, log_alpha, new)
     return length
@@ -429,30 +500,62 @@ def pattern_evidence(data: Data, opened: Opened, rows: Words, carry: Bools) -> f
 
     ``exp(evidence)`` is a likelihood ratio whose mean under chance, every item shuffled over its open cells, is at
     most one for each pattern; so the probability that chance shows any pattern of these sizes with as much is at most
-    ``exp(-evidence)``.
+    ``exp(-evidence)``. Frequent items that ride along in many rows show less than the choice of them costs: what
+    speaks for the pattern without them, as a pattern of its own, speaks for the whole.
     """
     c, n = carry.shape
     cells = np.empty((3, c, n), dtype=np.int64)
     count_cells(data, opened, rows, cells)
-    step = min(max(round(DENSITIES * density_of(cells, carry)), 1), DENSITIES - 1)
+    step = min(max(round(DENSITIES * density_of(data, cells, carry)), 1), DENSITIES - 1)
     for_one, for_zero = np.zeros(n), np.zeros(n)
     evidence_of_cells(opened.background, step / DENSITIES, for_one, for_zero)
-    evidence = -np.log(DENSITIES - 1.0)
-    shared = 0
+    choices = choices_of_rows(data, rows) + np.log(2.0 * (DENSITIES - 1.0))
+    every = evidence_of_items(data, cells, carry, for_one, for_zero, -np.inf)
+    items = 0
     for i in range(n):
-        shared += carry[:, i].all()
-        for a in range(c):
-            if carry[a, i]:
-                evidence += cells[OPEN_ONES, a, i] * for_one[i] + cells[OPEN_ZEROS, a, i] * for_zero[i]
-    evidence -= log_choices(data, n, shared)
-    chosen = count_rows(rows)
+        if carry[:, i].any():
+            items += data.weights[i]
+    strong = evidence_of_items(data, cells, carry, for_one, for_zero, np.log(data.n_items / max(items, 1)))
+    return max(every, strong) - choices
+
+
+@compiled()
+def choices_of_rows(data: Data, rows: Words) -> float:
+    """Return the logarithm of the ways to choose so many rows of every class."""
+    n_words, c = len(rows), len(data.edges) - 1
+    chosen = count_rows(data, rows, 0, n_words)
     # Rows are chosen from all; or it is chosen how many each class has, and then which.
-    by_class = log_choices(data, chosen + c - 1, c - 1)
+    by_class = log_choices(chosen + c - 1, c - 1)
     for a in range(c):
         begin, end = data.edges[a], data.edges[a + 1]
-        by_class += log_choices(data, count_rows(data.valid[begin:end]), count_rows(rows[begin:end]))
-        evidence -= log_choices(data, n, np.sum(carry[a]) - shared)
-    evidence -= min(by_class, log_choices(data, count_rows(data.valid), chosen))
+        by_class += log_choices(count_rows(data, data.valid, begin, end), count_rows(data, rows, begin, end))
+    return min(by_class, log_choices(count_rows(data, data.valid, 0, n_words), chosen))
+
+
+@compiled()
+def evidence_of_items(data: Data, cells: Ints, carry: Bools, for_one: Floats, for_zero: Floats, needed: float) -> float:
+    """Sum up what the items of a pattern show, if that is as much as ``needed``, less the choice of the items."""
+    c, n = carry.shape
+    evidence, shared = 0.0, 0
+    added = np.zeros(c, dtype=np.int64)
+    for i in range(n):
+        shown, carriers = 0.0, 0
+        for a in range(c):
+            if carry[a, i]:
+                carriers += 1
+                shown += cells[OPEN_ONES, a, i] * for_one[i] + cells[OPEN_ZEROS, a, i] * for_zero[i]
+        if carriers == 0 or shown < needed:
+            continue
+        evidence += data.weights[i] * shown
+        if carriers == c:
+            shared += data.weights[i]
+        else:
+            for a in range(c):
+                if carry[a, i]:
+                    added[a] += data.weights[i]
+    evidence -= log_choices(data.n_items, shared)
+    for a in range(c):
+        evidence -= log_choices(data.n_items, added[a])
     return evidence
 
 
@@ -463,15 +566,16 @@ def class_evidence(data: Data, opened: Opened, rows: Words, carry: Bools, eviden
     cells = np.empty((3, c, n), dtype=np.int64)
     count_cells(data, opened, rows, cells)
     for_one, for_zero = np.zeros(n), np.zeros(n)
-    evidence_of_cells(opened.background, density_of(cells, carry), for_one, for_zero)
+    evidence_of_cells(opened.background, density_of(data, cells, carry), for_one, for_zero)
     for a in range(c):
-        used = count_rows(rows[data.edges[a] : data.edges[a + 1]])
+        used = count_rows(data, rows, data.edges[a], data.edges[a + 1])
         evidence[a] = np.inf
         if used > 0:
             evidence[a] = -class_choices(data, carry, a, used)
             for i in range(n):
                 if carry[a, i]:
-                    evidence[a] += cells[OPEN_ONES, a, i] * for_one[i] + cells[OPEN_ZEROS, a, i] * for_zero[i]
+                    shown = cells[OPEN_ONES, a, i] * for_one[i] + cells[OPEN_ZEROS, a, i] * for_zero[i]
+                    evidence[a] += data.weights[i] * shown
 
 
 @compiled()
@@ -506,7 +610,7 @@ def cover(state: State, s: int, i: int, begin: int, end: int) -> None:
 
 
 @compiled()
-def count_noise(columns: Words, usage: Words, patterns: Bools, noise: Ints) -> None:
+def count_noise(columns: Words, usage: Words, row_weights: Ints, patterns: Bools, noise: Ints) -> None:
     """Count the cells of one class in which data and model differ, per item; usage is (r, W), patterns (n, r)."""
     n, rank = patterns.shape
     covered = np.empty(columns.shape[1], dtype=np.uint64)
@@ -517,7 +621,7 @@ def count_noise(columns: Words, usage: Words, patterns: Bools, noise: Ints) -> N
                 covered |= usage[s]
         noise[i] = 0
         for w in range(len(covered)):
-            noise[i] += popcount(covered[w] ^ columns[i, w])
+            noise[i] += row_weights[w] * popcount(covered[w] ^ columns[i, w])
 
 
 @compiled()
@@ -551,7 +655,7 @@ def put(data: Data, state: State, s: int, opened: Opened, rows: Words, carry: Bo
     count_cells(data, opened, rows, cells)
     state.usage[s] = rows
     state.carry[s] = carry
-    state.used[s] = count_rows(rows)
+    state.used[s] = count_rows(data, rows, 0, len(rows))
     state.extra[s] = extra_length(data, cells, carry)
     state.noise[:] = opened.noise
     bit = ONE << np.uint64(s % 64)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.matrix.weights import Weights
+
 Bools = NDArray[np.bool_]
 
 
@@ -57,8 +59,9 @@ def drop_idle_parts(model: BinaryModel, blocks: list[slice]) -> BinaryModel:
     return BinaryModel(model.X, V, Y)
 
 
-def drop_trivial(model: BinaryModel) -> BinaryModel:
-    """Remove patterns with fewer than two items or fewer than two rows."""
-    items = (model.X | model.V.any(axis=0)).sum(axis=0)
-    rows = model.Y.sum(axis=0)
+def drop_trivial(model: BinaryModel, weights: Weights | None = None) -> BinaryModel:
+    """Remove patterns with fewer than two items or fewer than two rows of the input."""
+    weights = weights or Weights.ones((len(model.Y), len(model.X)))
+    items = weights.items @ (model.X | model.V.any(axis=0))
+    rows = weights.rows @ model.Y
     return model.keep((items >= 2) & (rows >= 2))

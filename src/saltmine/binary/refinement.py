@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,12 +17,12 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from saltmine.binary import kernels
-from saltmine.binary.bits import BitMatrix, count_bits, pack_rows
+from saltmine.binary.bits import BitMatrix, count_bits
 from saltmine.binary.description import cross_weights, item_codes
 from saltmine.binary.kernels import Data, Opened, Pattern, State, Words
 from saltmine.binary.model import BinaryModel, Bools, drop_idle_parts
 from saltmine.binary.seeds import seed_rows
-from saltmine.binary.significance import alteration_evidence
+from saltmine.binary.significance import Cells, alteration_evidence
 from saltmine.matrix.operator import SPARSE_DENSITY
 from saltmine.matrix.threads import ThreadTeam, cut
 from saltmine.matrix.validation import BinaryMatrix
@@ -65,21 +66,21 @@ class Refinement:
     """
 
     def __init__(self, bits: BitMatrix, model: BinaryModel, *, alterations: bool = True, alpha: float = 0.01) -> None:
-        m, n = bits.shape
-        sizes = [rows.stop - rows.start for rows in bits.blocks]
-        widths = [words.shape[1] for words in bits.columns]
-        counts = np.arange(1, m + 2, dtype=np.float64)
+        n, sizes = bits.shape[1], bits.class_sizes
+        counts = np.arange(1, sum(sizes) + 2, dtype=np.float64)
         self.bits = bits
         self.alterations = alterations and len(sizes) > 1
         self.log_alpha = float(np.log(alpha))
         self.data = Data(
-            columns=np.concatenate(bits.columns, axis=1),
-            valid=self._pack(np.ones((1, m), dtype=bool))[0],
-            edges=np.concatenate([[0], np.cumsum(widths)]),
-            codes=item_codes(bits.item_counts),
+            columns=bits.columns,
+            weights=bits.weights.items,
+            row_weights=bits.layout.weights,
+            valid=bits.layout.valid,
+            edges=bits.layout.edges,
+            codes=item_codes(bits.item_counts, bits.weights.items),
             cross=cross_weights(sizes),
             counted=np.concatenate([[0.0], -(counts + 1) * np.log(counts)]),
-            log_factorial=np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, max(m, n) + len(sizes))))]),
+            n_items=bits.weights.shape[1],
         )
         self._opened = Opened(np.empty_like(self.data.columns), np.empty(n, dtype=np.int64), np.empty(n))
         self._best = Pattern(
@@ -90,24 +91,10 @@ class Refinement:
         self._version = np.zeros(len(self.state.used), dtype=np.int64)
         self._tried = set[tuple[object, ...]]()
         carried = np.ascontiguousarray((model.X | model.V).transpose(2, 0, 1))
-        for s, rows in enumerate(self._pack(model.Y.T)):
+        for s, rows in enumerate(bits.layout.pack(model.Y.T)):
             if rows.any() and carried[s].any():
                 self._put(s, rows, carried[s])
         self.length = self._total()
-
-    def _pack(self, rows: Bools) -> Words:
-        """Pack sets of rows, (k, m), to words."""
-        return np.concatenate([pack_rows(rows[:, block]) for block in self.bits.blocks], axis=1)
-
-    def _unpack(self, words: Words) -> Bools:
-        out = np.empty((len(words), self.bits.shape[0]), dtype=bool)
-        for a, block in enumerate(self.bits.blocks):
-            of_class = np.ascontiguousarray(words[:, self._words(a)])
-            out[:, block] = np.unpackbits(of_class.view(np.uint8), axis=1, count=block.stop - block.start)
-        return out
-
-    def _words(self, a: int) -> slice:
-        return slice(int(self.data.edges[a]), int(self.data.edges[a + 1]))
 
     def _make_state(self, size: int) -> State:
         n, c = self.bits.shape[1], len(self.bits.blocks)
@@ -148,7 +135,9 @@ class Refinement:
         carry = self.state.carry[on]
         X: Bools = np.logical_and.reduce(carry, axis=1)
         V = carry & ~X[:, None]
-        found = BinaryModel(X.T.copy(), V.transpose(1, 2, 0).copy(), self._unpack(self.state.usage[on]).T.copy())
+        found = BinaryModel(
+            X.T.copy(), V.transpose(1, 2, 0).copy(), self.bits.layout.unpack(self.state.usage[on]).T.copy()
+        )
         return drop_idle_parts(found, self.bits.blocks)
 
     # ------------------------------------------------------------ one move
@@ -268,9 +257,12 @@ class Refinement:
 
     def _overlaps(self, on: Sequence[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the items and the rows that patterns have in common."""
-        carry: NDArray[np.float32] = np.logical_or.reduce(self.state.carry[on], axis=1).astype(np.float32)
-        rows = np.unpackbits(self.state.usage[on].view(np.uint8), axis=1).astype(np.float32)
-        return carry @ carry.T, rows @ rows.T
+        carry = np.logical_or.reduce(self.state.carry[on], axis=1)
+        rows = np.unpackbits(self.state.usage[on].view(np.uint8), axis=1)
+        return _shared(carry, self.data.weights), _shared(rows, np.repeat(self.data.row_weights, 64))
+
+    def _count_items(self, carried: Bools) -> int:
+        return int(self.data.weights @ carried)
 
     def _likeness(self, on: Sequence[int]) -> NDArray[np.float32]:
         """Return the shares of common items and of common rows, of the smaller pattern, added up."""
@@ -300,7 +292,7 @@ class Refinement:
         return bool(merged)
 
     def _smaller(self, s: int, t: int) -> int:
-        area = {k: int(self.state.used[k]) * int(self.state.carry[k].any(axis=0).sum()) for k in (s, t)}
+        area = {k: int(self.state.used[k]) * self._count_items(self.state.carry[k].any(axis=0)) for k in (s, t)}
         return min(area, key=area.__getitem__)
 
     def _do_without(self, s: int) -> bool:
@@ -333,18 +325,18 @@ class Refinement:
         return changed
 
     def _using(self, s: int) -> list[int]:
-        return [a for a in range(len(self.bits.blocks)) if self.state.usage[s, self._words(a)].any()]
+        return [a for a in range(len(self.bits.blocks)) if self.state.usage[s, self.bits.layout.words(a)].any()]
 
     def _own_items(self, s: int, a: int) -> float:
         """Return the share of the items of a class that no other class which uses the pattern carries."""
         carry = self.state.carry[s]
         others = carry[[b for b in self._using(s) if b != a]].any(axis=0)
-        return float(1 - (carry[a] & others).sum() / max(carry[a].sum(), 1))
+        return 1 - self._count_items(carry[a] & others) / max(self._count_items(carry[a]), 1)
 
     def _rows_of(self, s: int, classes: Iterable[int]) -> Words:
         rows = np.zeros_like(self.data.valid)
         for a in classes:
-            rows[self._words(a)] = self.state.usage[s, self._words(a)]
+            rows[self.bits.layout.words(a)] = self.state.usage[s, self.bits.layout.words(a)]
         return rows
 
     def _split_one(self, s: int, a: int) -> bool:
@@ -353,7 +345,7 @@ class Refinement:
         if not part.any() or not rest.any():
             return False
         on = [t for t in self.patterns() if t != s]
-        alike = [int((self.state.carry[t].any(axis=0) & self.state.carry[s, a]).sum()) for t in on]
+        alike = [self._count_items(self.state.carry[t].any(axis=0) & self.state.carry[s, a]) for t in on]
         if self._replace([s], [rest, part]) or self._replace([s], [rest]):
             return True
         if not on or max(alike) == 0:
@@ -370,7 +362,7 @@ class Refinement:
         for s in self.patterns():
             using = self._using(s)
             items = self.state.carry[s][using].astype(np.int64)
-            shared, size = items @ items.T, items.sum(axis=1)
+            shared, size = (items * self.data.weights) @ items.T, items @ self.data.weights
             linked = shared >= np.maximum(2, SHARED * np.maximum.outer(size, size))
             n_groups, group = connected_components(linked, directed=False)
             room = most is None or len(self.patterns()) - 1 + n_groups <= most
@@ -413,17 +405,17 @@ class Refinement:
         carry = self.state.carry[s]
         shared = carry.all(axis=0)
         evidence = np.full(len(carry), np.inf)
-        if shared.sum() < 2:
+        if self._count_items(shared) < 2:
             return evidence
         opened = self._open(s)
         cells = np.empty((3, *carry.shape), dtype=np.int64)
         kernels.count_cells(self.data, opened, self.state.usage[s], cells)
         for_one, for_zero = np.zeros(carry.shape[1]), np.zeros(carry.shape[1])
-        kernels.evidence_of_cells(opened.background, kernels.density_of(cells, carry), for_one, for_zero)
+        kernels.evidence_of_cells(opened.background, kernels.density_of(self.data, cells, carry), for_one, for_zero)
         for a in np.flatnonzero((carry & ~shared).any(axis=1)):
             ones, zeros = cells[kernels.OPEN_ONES, a], cells[kernels.OPEN_ZEROS, a]
-            altered = carry[a] & ~shared
-            evidence[a] = alteration_evidence(ones, zeros, opened.background, for_one, for_zero, altered, ~shared)
+            cells_of = Cells(ones, zeros, opened.background, for_one, for_zero, self.data.weights)
+            evidence[a] = alteration_evidence(cells_of, carry[a] & ~shared, ~shared)
         return evidence
 
     def gate(self) -> bool:
@@ -470,10 +462,11 @@ class Refinement:
         """Return the ones that no pattern covers, as CSR where they are few."""
         m, n = self.bits.shape
         left = self.data.columns & ~self.state.once
+        unpack = self.bits.layout.unpack
         if int(count_bits(left).sum()) >= SPARSE_DENSITY * m * n:
-            return self._unpack(left).T
+            return unpack(left).T
         # A few columns at a time, so that the dense form never exists.
-        panels = [sp.csr_array(self._unpack(left[items])) for items in cut(n, m, panel_cells=1 << 24)]
+        panels = [sp.csr_array(unpack(left[items])) for items in cut(n, m, panel_cells=1 << 24)]
         return sp.csr_array(sp.vstack(panels).T)
 
     def reseed(self, most: int, rng: np.random.Generator, team: ThreadTeam, limit: int | None = None) -> bool:
@@ -481,7 +474,7 @@ class Refinement:
 
         ``limit`` is the number of patterns above which none is added.
         """
-        starts = self._pack(seed_rows(self.residual(), most, rng))
+        starts = self.bits.layout.pack(seed_rows(self.residual(), self.bits.weights, most, rng))
         lengths, evidence = np.empty(len(starts)), np.empty(len(starts))
         self._make_room(1)
         s = int(np.flatnonzero(self.state.used == 0)[0])
@@ -499,3 +492,10 @@ class Refinement:
                 break
             added |= self._replace([], [starts[k]], gate=True)
         return added
+
+
+def _shared(sets: NDArray[Any], weights: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return the weight that every two sets, (k, size), have in common."""
+    members = sets.astype(np.float32)
+    shared: NDArray[np.float32] = (members * weights.astype(np.float32)) @ members.T
+    return shared

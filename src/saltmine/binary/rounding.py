@@ -11,6 +11,7 @@ from saltmine.binary.bits import BitMatrix
 from saltmine.binary.description import description_length
 from saltmine.binary.model import BinaryModel, drop_idle_parts, drop_trivial, repair_alterations
 from saltmine.matrix.operator import Floats
+from saltmine.matrix.weights import Weights
 
 THRESHOLDS = np.arange(21) / 20
 
@@ -23,7 +24,9 @@ def round_factors(
     Every candidate is first made to satisfy the definition of alterations and loses its trivial patterns, so f is
     that of the model one would get.
     """
-    return best_thresholds(X, V, Y, bits.blocks, lambda model: description_length(bits, model), thresholds)
+    return best_thresholds(
+        X, V, Y, bits.blocks, lambda model: description_length(bits, model), thresholds, bits.weights
+    )
 
 
 def best_thresholds(
@@ -33,12 +36,13 @@ def best_thresholds(
     blocks: list[slice],
     loss: Callable[[BinaryModel], float],
     thresholds: NDArray[np.float64] = THRESHOLDS,
+    weights: Weights | None = None,
 ) -> tuple[BinaryModel, float]:
     """Return the thresholded model with the lowest loss; equal models are judged once."""
     best: tuple[BinaryModel, float] | None = None
     for t2 in _distinct(thresholds, Y):
         for t1 in _distinct(thresholds, X, V):
-            model = threshold(X, V, Y, blocks, t1, t2)
+            model = threshold(X, V, Y, blocks, t1, t2, weights)
             value = loss(model)
             if best is None or value < best[1]:
                 best = model, value
@@ -46,11 +50,13 @@ def best_thresholds(
     return best
 
 
-def threshold(X: Floats, V: Floats, Y: Floats, blocks: list[slice], t1: float, t2: float) -> BinaryModel:
+def threshold(
+    X: Floats, V: Floats, Y: Floats, blocks: list[slice], t1: float, t2: float, weights: Weights | None = None
+) -> BinaryModel:
     """Return the binary model at two thresholds, made to satisfy the definition and without trivial patterns."""
     patterns = t1 <= X
     model = BinaryModel(patterns, repair_alterations(patterns, t1 <= V), t2 <= Y)
-    return drop_trivial(drop_idle_parts(model, blocks))
+    return drop_trivial(drop_idle_parts(model, blocks), weights)
 
 
 def _distinct(thresholds: NDArray[np.float64], *factors: Floats) -> list[float]:

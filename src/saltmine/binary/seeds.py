@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from saltmine.binary.model import Bools
 from saltmine.matrix.validation import BinaryMatrix
+from saltmine.matrix.weights import Weights
 
 # A seed is a row, or an item, with so many others that are most like it: few for small patterns, more where noise hides
 # the likeness of single ones.
 NEIGHBOURS = (5, 20)
 
 
-def seed_rows(residual: BinaryMatrix, most: int, rng: np.random.Generator) -> Bools:
+def seed_rows(residual: BinaryMatrix, weights: Weights, most: int, rng: np.random.Generator) -> Bools:
     """Return sets of rows to start a pattern from, (k, m); at most ``most`` rows, and as many items, are looked at.
 
     Likeness is the correlation of items, or rows, scaled to unit variance: two rows that share rare items are alike.
@@ -24,21 +25,20 @@ def seed_rows(residual: BinaryMatrix, most: int, rng: np.random.Generator) -> Bo
     """
     matrix: Any = residual.astype(np.float32)
     m, n = matrix.shape
-    frequency = np.asarray(matrix.mean(axis=0), dtype=np.float32).ravel()
-    scale = 1 / np.sqrt(np.maximum(frequency * (1 - frequency), 1 / m))
+    of_rows, of_items = weights.rows.astype(np.float32), weights.items.astype(np.float32)
+    frequency = np.asarray(matrix.T @ of_rows, dtype=np.float32).ravel() / of_rows.sum()
+    scale = 1 / np.sqrt(np.maximum(frequency * (1 - frequency), 1 / of_rows.sum()))
     rows = _some(m, most, rng)
-    weights = ((_dense(matrix[rows]) - frequency) * scale**2).T
-    likeness = matrix @ weights
+    likeness = matrix @ ((_dense(matrix[rows]) - frequency) * scale**2 * of_items).T
     seeds = [_as_sets(_nearest(likeness, rows, count), m) for count in NEIGHBOURS]
     items = _some(n, most, rng)
-    weights = _dense(matrix[:, items]) - frequency[items]
-    likeness = (matrix.T @ weights) * scale[:, None]
+    likeness = (matrix.T @ ((_dense(matrix[:, items]) - frequency[items]) * of_rows[:, None])) * scale[:, None]
     for count in NEIGHBOURS:
         groups = _as_sets(_nearest(likeness, items, count), n)
         # Rows that have most of the items.
         seeds.append(groups.sum(axis=1)[:, None] < (matrix @ groups.T.astype(np.float32)).T * 2)
     every = np.concatenate(seeds)
-    enough: Bools = every[every.sum(axis=1) >= 2]
+    enough: Bools = every[every @ weights.rows >= 2]
     return enough
 
 

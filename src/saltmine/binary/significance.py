@@ -2,47 +2,64 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc
 from scipy.stats import binom
 
 
-def alteration_evidence(
-    ones: NDArray[np.int64],
-    zeros: NDArray[np.int64],
-    background: NDArray[np.float64],
-    for_one: NDArray[np.float64],
-    for_zero: NDArray[np.float64],
-    altered: NDArray[np.bool_],
-    candidates: NDArray[np.bool_],
-) -> float:
+class Cells(NamedTuple):
+    """The open cells of one class among the rows of a pattern, all (n,)."""
+
+    ones: NDArray[np.int64]
+    zeros: NDArray[np.int64]
+    background: NDArray[np.float64]  # frequency of the items
+    for_one: NDArray[np.float64]  # what a one and a zero say
+    for_zero: NDArray[np.float64]
+    weights: NDArray[np.int64]  # items of the input behind every item
+
+
+def alteration_evidence(cells: Cells, altered: NDArray[np.bool_], candidates: NDArray[np.bool_]) -> float:
     """Return minus the logarithm of the probability that chance shows as many items as the class adds to a pattern.
 
     Among the rows of the class that use the pattern, chance gives every candidate item its background frequency. We
     count the altered items that reach some evidence, and the number expected by chance to reach it; that evidence is
     the least of all altered items, or their median, whichever tells more.
 
-    Parameters
-    ----------
-    ones, zeros : (n,) int
-        Open cells of the class among the rows of the pattern.
-    background, for_one, for_zero : (n,) float
-        Frequency of the items, and what a one and a zero say.
-    altered, candidates : (n,) bool
-        Items that the class adds, and those it might have added.
+    ``altered`` and ``candidates``, (n,), are the items that the class adds, and those it might have added.
     """
-    shown = ones * for_one + zeros * for_zero
-    trials = ones + zeros
-    might = candidates & (for_one > 0)
-    levels = np.unique(np.quantile(shown[altered], [0.0, 0.5], method="lower"))
+    shown = cells.ones * cells.for_one + cells.zeros * cells.for_zero
+    trials = cells.ones + cells.zeros
+    might = candidates & (cells.for_one > 0)
+    levels = np.unique(_least_and_median(shown[altered], cells.weights[altered]))
     best = 0.0
     for level in levels:
-        successes = np.ceil((level - trials[might] * for_zero[might]) / (for_one - for_zero)[might] - 1e-9)
-        expected = float(binom.sf(successes - 1, trials[might], background[might]).sum())
-        found = np.count_nonzero(shown[altered] >= level)
+        more_for_one = (cells.for_one - cells.for_zero)[might]
+        successes = np.ceil((level - trials[might] * cells.for_zero[might]) / more_for_one - 1e-9)
+        by_chance = _binomial_tails(successes - 1, trials[might], cells.background[might])
+        expected = float(cells.weights[might] @ by_chance)
+        found = int(cells.weights[altered] @ (shown[altered] >= level))
         if found > expected:
-            by_chance = gammainc(found, max(expected, 1e-300))
+            p_value = gammainc(found, max(expected, 1e-300))
             # The levels are taken from the items themselves; that makes chance look rarer by a factor of up to two.
-            best = max(best, -np.log(max(by_chance, 1e-300)) - np.log(2 * len(levels)))
+            best = max(best, -np.log(max(p_value, 1e-300)) - np.log(2 * len(levels)))
     return float(best)
+
+
+def _least_and_median(shown: NDArray[np.float64], weights: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the least value and the lower median of values that occur so many times."""
+    order = np.argsort(shown, kind="stable")
+    so_far = np.cumsum(weights[order])
+    middle = int(np.searchsorted(so_far, (so_far[-1] - 1) // 2, side="right"))
+    return shown[order[[0, middle]]]
+
+
+def _binomial_tails(
+    successes: NDArray[np.float64], trials: NDArray[np.int64], chance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the probability of more than so many successes; equal cases, of which there are many, once."""
+    cases, case = np.unique(np.stack([successes, trials, chance]), axis=1, return_inverse=True)
+    tails: NDArray[np.float64] = binom.sf(*cases)[case]
+    return tails

@@ -36,7 +36,7 @@ from saltmine.matrix.validation import (
 from saltmine.model.association import find_carriers
 from saltmine.model.evidence import evidence_of
 from saltmine.model.gains import gains_of
-from saltmine.model.patterns import count_hits
+from saltmine.model.patterns import count_hits, entries
 from saltmine.progress import Listener, Progress, ProgressBar
 from saltmine.restarts import Restarts
 
@@ -58,6 +58,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         max_iter: int = 10_000,
         tol: float = 0.005,
         n_restarts: int = 1,
+        fold: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -71,6 +72,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         self.max_iter = max_iter
         self.tol = tol
         self.n_restarts = n_restarts
+        self.fold = fold
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -88,10 +90,19 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
             else:
                 classes, numbers = class_numbers(y, rows.shape[0])
             searched = numbers if self._alterations else np.zeros_like(numbers)
-            data = LabelledMatrix.from_rows(rows, searched, len(classes) if self._alterations else 1)
-            bits = BitMatrix(data.matrix, data.blocks)
+            data = LabelledMatrix.from_rows(rows, searched, len(classes) if self._alterations else 1, fold=self.fold)
+            bits = BitMatrix(data.matrix, data.blocks, data.weights)
             solution = self._search(data, bits)
-            self._store(solution.model, data, bits, classes, numbers)
+            model = solution.model.keep(_by_area(solution.model, bits))
+            self._judge(model, bits, len(classes))
+            if len(classes) > len(data.blocks):
+                # The search knew one class; the reporting is split by the labels.
+                whole = LabelledMatrix.from_rows(rows, numbers, len(classes), fold=self.fold)
+                model, data = _split(model, data, whole), whole
+                bits = BitMatrix(data.matrix, data.blocks, data.weights)
+            self._store(model, data, bits)
+            self.classes_ = classes
+            self.row_labels_ = classes[numbers]
             self.description_length_ = solution.length
             self.null_description_length_ = null_length(bits)
             self.n_iter_ = solution.n_iter
@@ -103,7 +114,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_restarts)
         with ExitStack() as stack:
             team = stack.enter_context(ThreadTeam())
-            operator = make_operator(data.matrix, data.blocks, team, PRECISION[self.algorithm])
+            operator = make_operator(data.matrix, data.blocks, team, PRECISION[self.algorithm], data.weights)
             task = Task(operator, bits, team)
             if not len(data.items):
                 return without_patterns(task)
@@ -150,44 +161,37 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
             on_refine=on_refine,
         )
 
-    def _store(
-        self,
-        model: BinaryModel,
-        data: LabelledMatrix,
-        bits: BitMatrix,
-        classes: NDArray[Any],
-        numbers: NDArray[np.intp],
-    ) -> None:
-        """Keep the model in the order of the input, largest pattern first, with the counts that encoding needs."""
-        model = model.keep(_by_area(model, data.blocks))
+    def _judge(self, model: BinaryModel, bits: BitMatrix, n_classes: int) -> None:
+        """Keep what speaks for every part of the model, by the classes that the search knew."""
         self.pattern_evidence_, altered_evidence = evidence_of(bits, model)
         self.pattern_gain_, altered_gain = gains_of(bits, model)
-        self.alteration_evidence_ = _for_classes(altered_evidence, len(classes))
-        self.alteration_gain_ = _for_classes(altered_gain, len(classes))
-        if len(classes) > len(data.blocks):
-            # The search knew one class; the reporting is split by the labels.
-            data, model = _split(data, model, classes, numbers)
-            bits = BitMatrix(data.matrix, data.blocks)
-        n_rows, rank = model.Y.shape
-        self.classes_ = classes
-        self.row_labels_ = classes[numbers]
-        self.n_components_ = rank
-        self.components_ = np.zeros((rank, data.n_features), dtype=bool)
-        self.components_[:, data.items] = model.X.T
-        self.alterations_ = np.zeros((len(classes), rank, data.n_features), dtype=bool)
-        self.alterations_[:, :, data.items] = model.V.transpose(0, 2, 1)
-        self.usage_ = np.zeros((n_rows, rank), dtype=bool)
-        self.usage_[data.order] = model.Y
-        self.usage_counts_ = np.stack([model.Y[block].sum(axis=0) for block in data.blocks])
-        self.noise_counts_ = np.zeros((len(classes), data.n_features), dtype=np.int64)
-        self.noise_counts_[:, data.items] = bits.noise_counts(model)
-        self.item_counts_ = np.zeros((len(classes), data.n_features), dtype=np.int64)
-        self.item_counts_[:, data.items] = bits.class_counts
-        self.class_counts_ = np.array([rows.stop - rows.start for rows in data.blocks])
-        carriers = find_carriers(data.matrix, data.blocks, model)
-        self.carrier_counts_ = np.stack([carriers[rows].sum(axis=0) for rows in data.blocks])
-        self._carrier_hits = count_hits(bits, model, carriers)
-        self._hits = count_hits(bits, model, model.Y)
+        self.alteration_evidence_ = _for_classes(altered_evidence, n_classes)
+        self.alteration_gain_ = _for_classes(altered_gain, n_classes)
+
+    def _store(self, model: BinaryModel, data: LabelledMatrix, bits: BitMatrix) -> None:
+        """Keep the model in the order of the input, with the counts that encoding and tables need."""
+        present = np.flatnonzero(data.item_of >= 0)
+        item = data.item_of[present]
+
+        def of_input(figures: NDArray[Any]) -> NDArray[Any]:
+            """Give every column of the input the figure of its item, on the last axis."""
+            whole = np.zeros((*figures.shape[:-1], data.n_features), dtype=figures.dtype)
+            whole[..., present] = figures[..., item]
+            return whole
+
+        self.n_components_ = model.rank
+        self.components_ = of_input(model.X.T)
+        self.alterations_ = of_input(model.V.transpose(0, 2, 1))
+        self.usage_ = model.Y[data.row_of]
+        self.usage_counts_ = bits.used(model.Y)
+        self.noise_counts_ = of_input(bits.noise_counts(model))
+        self.item_counts_ = of_input(bits.class_counts)
+        self.class_counts_ = np.array(bits.class_sizes)
+        carriers = find_carriers(bits, model)
+        self.carrier_counts_ = bits.used(carriers)
+        pattern, column, _ = entries(self.components_, self.alterations_)
+        self._carrier_hits = count_hits(bits, carriers, pattern, data.item_of[column])
+        self._hits = count_hits(bits, model.Y, pattern, data.item_of[column])
         self.stability_ = None
         self.about_: dict[str, Any] = {}
         self.preparation_ = None
@@ -269,20 +273,13 @@ def _for_classes(figures: NDArray[np.float64], n_classes: int) -> NDArray[np.flo
     return whole
 
 
-def _by_area(model: BinaryModel, blocks: list[slice]) -> NDArray[np.intp]:
+def _by_area(model: BinaryModel, bits: BitMatrix) -> NDArray[np.intp]:
     """Order the patterns by the number of cells they cover, largest first."""
-    area = np.zeros(model.rank)
-    for a, block in enumerate(blocks):
-        area += (model.X | model.V[a]).sum(axis=0) * model.Y[block].sum(axis=0)
-    return np.argsort(-area, kind="stable")
+    carried = bits.weights.items @ (model.X | model.V)
+    return np.argsort(-(carried * bits.used(model.Y)).sum(axis=0), kind="stable")
 
 
-def _split(
-    data: LabelledMatrix, model: BinaryModel, classes: NDArray[Any], numbers: NDArray[np.intp]
-) -> tuple[LabelledMatrix, BinaryModel]:
-    """Stack data and usage of a one-class model by the labels; no class alters anything."""
-    split = LabelledMatrix.from_rows(data.matrix, numbers[data.order], len(classes))
-    usage = model.Y[split.order]
-    whole = LabelledMatrix(split.matrix, split.blocks, data.order[split.order], data.items, data.n_features)
-    nothing = np.zeros((len(classes), *model.X.shape), dtype=bool)
-    return whole, BinaryModel(model.X, nothing, usage)
+def _split(model: BinaryModel, data: LabelledMatrix, whole: LabelledMatrix) -> BinaryModel:
+    """Stack the usage of a one-class model by the labels; no class alters anything."""
+    usage = model.Y[data.row_of[whole.order]]
+    return BinaryModel(model.X, np.zeros((len(whole.blocks), *model.X.shape), dtype=bool), usage)

@@ -5,28 +5,26 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.binary.bits import BitMatrix
 from saltmine.binary.model import BinaryModel
-from saltmine.matrix.threads import cut
-from saltmine.matrix.validation import BinaryMatrix
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def find_carriers(matrix: BinaryMatrix, blocks: list[slice], model: BinaryModel) -> NDArray[np.bool_]:
+def find_carriers(bits: BitMatrix, model: BinaryModel) -> NDArray[np.bool_]:
     """Say which rows have more than half of a pattern's items, whether or not the model says that they use it: (m, r).
 
     The items are the shared ones, so that no class is favoured by what it adds; for a pattern of a single class all
     that it has there, and all that any class has where fewer than two are shared.
     """
-    used = np.stack([model.Y[rows].any(axis=0) for rows in blocks])
-    whole = (used.sum(axis=0) < 2) | (model.X.sum(axis=0) < 2)
-    items = (model.X | (model.V.any(axis=0) & whole)).astype(np.float32)
     carriers = np.empty(model.Y.shape, dtype=bool)
-    for part in cut(matrix.shape[0], matrix.shape[1], panel_cells=1 << 22):
-        panel = matrix[part]
-        found = (panel.astype(np.float32) if isinstance(panel, np.ndarray) else panel) @ items
-        carriers[part] = found > items.sum(axis=0) / 2
+    several = (bits.used(model.Y) > 0).sum(axis=0) >= 2
+    for s in range(model.rank):
+        items = model.X[:, s]
+        if not several[s] or bits.weights.items @ items < 2:
+            items = items | model.V[:, :, s].any(axis=0)
+        carriers[:, s] = 2 * bits.carried(items) > bits.weights.items @ items
     return carriers
 
 

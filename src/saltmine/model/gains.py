@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.binary.bits import BitMatrix
-from saltmine.binary.description import code_length, item_codes, specificity_terms, table_costs
+from saltmine.binary.description import code_length, specificity_terms, table_costs
 from saltmine.binary.model import BinaryModel
 
 Nats = NDArray[np.float64]
@@ -33,14 +33,13 @@ class _Ledger:
     def __init__(self, bits: BitMatrix, model: BinaryModel) -> None:
         self.bits = bits
         self.model = model
-        self.codes = item_codes(bits.item_counts)
-        self.used = model.Y.sum(axis=0)
-        self.usage = bits.pack_usage(model.Y)
+        self.used = bits.used(model.Y).sum(axis=0)
+        self.usage = bits.layout.pack(model.Y.T)
         self.carried = [np.ascontiguousarray(model.X | V) for V in model.V]
         self.noise = bits.noise_counts(model)
-        self.table = table_costs(self.codes, model)
+        self.table = table_costs(bits, model)
         self.specificity = specificity_terms(bits, model)
-        self.length = code_length(self.used, self.noise.sum(axis=0), self.codes)
+        self.length = code_length(bits, self.used, self.noise.sum(axis=0))
 
     def gain_of_pattern(self, s: int) -> float:
         used = self.used.copy()
@@ -58,15 +57,16 @@ class _Ledger:
         return self._grown(self.used, total) - float(self.table[1 + a, s] + self.specificity[a, s])
 
     def _grown(self, used: NDArray[np.int64], noise: NDArray[np.int64]) -> float:
-        return code_length(used, noise, self.codes) - self.length
+        return code_length(self.bits, used, noise) - self.length
 
     def _noise_without(self, a: int, s: int, items: NDArray[np.intp]) -> NDArray[np.int64]:
         """Count the errors of class a in these columns if the pattern did not have them."""
         # Compiled code is loaded when it is needed.
         from saltmine.binary.kernels import count_noise
 
+        of = self.bits.layout.words(a)
         carried = self.carried[a][items]
         carried[:, s] = False
         noise = np.empty(len(items), dtype=np.int64)
-        count_noise(self.bits.columns[a][items], self.usage[a], carried, noise)
+        count_noise(self.bits.columns[items, of], self.usage[:, of], self.bits.layout.weights[of], carried, noise)
         return noise

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.binary.bits import BitMatrix
-from saltmine.binary.model import BinaryModel
 from saltmine.model.association import correct, highest_of_all
 
 if TYPE_CHECKING:
@@ -38,15 +37,18 @@ def entries(
     return pattern[order], item[order], owner[order] - 1
 
 
-def count_hits(bits: BitMatrix, model: BinaryModel, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Count for every entry, in the order of `entries`, how often its item occurs in the rows of its pattern.
+def count_hits(
+    bits: BitMatrix, rows: NDArray[np.bool_], pattern: NDArray[np.intp], item: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """Count for every entry, of this pattern and item, how often its item occurs in the rows of its pattern.
 
     ``rows``, (m, r), says which these are: those that use it, or those that carry it. Shape (c, entries).
     """
-    usage = bits.pack_usage(rows)
-    pattern, item, _ = entries(model.X.T, model.V.transpose(0, 2, 1))
-    hits = [bits.hits(usage, item[pattern == s], s) for s in range(model.rank)]
-    return np.concatenate([np.zeros((len(bits.blocks), 0), dtype=np.int64), *hits], axis=1)
+    hits = np.zeros((len(bits.blocks), len(pattern)), dtype=np.int64)
+    for s, words in enumerate(bits.layout.pack(rows.T)):
+        of_pattern = np.flatnonzero(pattern == s)
+        hits[:, of_pattern] = bits.hits(words, item[of_pattern])
+    return hits
 
 
 class Fitted(Protocol):

@@ -3,21 +3,24 @@
 The objective is that of `objective.RelaxedObjective` with another specificity term (docs/solver.md): ones that an
 alteration meets in classes which do not carry it, weighted so that large classes do not silence small ones. Every
 iteration costs two products with the data; all else is linear in the size of the factors, times the rank.
+
+The solve runs where the data lives: on this machine's processor in compiled loops over panels (`kernels`), on another
+device in operations on whole arrays (`arrays`). Both take the same steps by the same formulas.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.matrix.device import HOST, Array, DeviceOperator
 from saltmine.matrix.operator import Operator
-from saltmine.relaxed import kernels
-from saltmine.relaxed.objective import Factors
+from saltmine.relaxed import arrays, kernels
+from saltmine.relaxed.objective import Factors, weighted
 from saltmine.relaxed.palm import Descent
-
-Floats = NDArray[np.float32]
 
 # Inertia stays below one, and starts again when the objective rises.
 MOST_INERTIA = 0.99
@@ -29,23 +32,31 @@ class AcceleratedDescent:
     Parameters
     ----------
     data : Operator
-        Single precision.
+        Single precision. Factors come back as numpy arrays, also from a device.
     cross : (c, c) float
         Weight of the ones of class b that an alteration of class a meets.
     """
 
     def __init__(self, data: Operator, cross: NDArray[np.float64]) -> None:
-        ones = int(data.item_counts.sum())
         self.data = data
-        self.cross = cross.astype(np.float32)
-        self.u = -np.log(data.item_counts / ones).astype(np.float32)
-        self.mu = np.float32(1 + np.log(data.shape[1]))
-        self._squared_norm = ones
+        self.device = data.device if isinstance(data, DeviceOperator) else HOST
+        self._kernels: Any = arrays if isinstance(data, DeviceOperator) else kernels
+        put, counts = self.device.put, data.weights
+        # All entries are 0 or 1, so the number of ones is the squared norm of the data.
+        self._ones = int(counts.items @ data.item_counts)
+        self.cross = put(cross.astype(np.float32))
+        self.u = put(-np.log(data.item_counts / self._ones).astype(np.float32))
+        self.mu = np.float32(1 + np.log(counts.shape[1]))
+        self._items, self._rows = put(counts.items.astype(np.float32)), put(counts.rows.astype(np.float32))
+        # As columns to multiply factors by, None where that would change nothing.
+        self._item_times = self._items[:, None] if (counts.items > 1).any() else None
+        self._row_times = self._rows[:, None] if (counts.rows > 1).any() else None
 
     def start(self, rank: int, rng: np.random.Generator) -> Factors:
         """Draw random patterns and usage whose product has the density of the data; alterations start from none."""
         (m, n), c = self.data.shape, len(self.data.blocks)
-        density = self.data.item_counts.sum() / (m * n)
+        rows, items = self.data.weights.shape
+        density = self._ones / (rows * items)
         size = min(1.0, 2 * np.sqrt(density / max(rank, 1)))
         X = np.float32(size) * rng.random((n, rank), dtype=np.float32)
         Y = np.float32(size) * rng.random((m, rank), dtype=np.float32)
@@ -66,9 +77,10 @@ class AcceleratedDescent:
 
         ``tol`` is the relative decrease over one check below which the descent stops.
         """
-        X, V, Y = start.X.copy(), start.V.copy(), start.Y.copy()
-        before = Factors(X.copy(), V.copy(), Y.copy())
-        work = _Work(X, V, Y)
+        put, get = self.device.put, self.device.get
+        X, V, Y = put(start.X), put(start.V), put(start.Y)
+        before = Factors(put(start.X), put(start.V), put(start.Y))
+        work = _Work(self.device.xp, X, V, Y)
         history = list[float]()
         momentum, iteration = 1.0, 0
         for iteration in range(1, max_iter + 1):
@@ -87,15 +99,15 @@ class AcceleratedDescent:
                 elif fall < tol * history[-1]:
                     iteration -= 1
                     break
-            self._items(X, V, Y, before, work, inertia, weight, alterations)
-            self._rows(Y, before, work, inertia, weight)
-        return Descent(Factors(X, V, Y), iteration, history)
+            self._step_items(X, V, Y, before, work, inertia, weight, alterations)
+            self._step_rows(Y, before, work, inertia, weight)
+        return Descent(Factors(get(X), get(V), get(Y)), iteration, history)
 
-    def _items(
+    def _step_items(
         self,
-        X: Floats,
-        V: Floats,
-        Y: Floats,
+        X: Array,
+        V: Array,
+        Y: Array,
         before: Factors,
         work: _Work,
         inertia: np.float32,
@@ -103,70 +115,94 @@ class AcceleratedDescent:
         alterations: bool,
     ) -> None:
         """Take the steps in X and V of every panel of items as soon as its product is there."""
-        G = self._usage_grams(Y)
-        steps_X = self._steps(G.sum(axis=0))
-        steps_V = np.stack([self._steps(of_class) for of_class in G])
+        xp, do = self.device.xp, self._kernels
+        usage = weighted(Y, self._row_times)
+        G = self._usage_grams(usage, Y)
+        steps_X = self._steps(xp.sum(G, axis=0))
+        steps_V = xp.stack([self._steps(of_class) for of_class in G])
 
-        def step(P: Floats, items: slice) -> None:
+        def step(P: Array, items: slice) -> None:
             part = items.start, items.stop
-            kernels.extrapolate(X, before.X, inertia, *part, work.point)
-            kernels.add_to_all(work.point, V, *part, work.patterns)
-            np.matmul(work.patterns[:, items], G, out=work.fitted[:, items])
+            do.extrapolate(X, before.X, inertia, *part, work.point)
+            do.add_to_all(work.point, V, *part, work.patterns)
+            do.multiply(work.patterns[:, items], G, work.fitted[:, items])
             known = P, self.u, self.mu
-            kernels.step_X(work.point, work.fitted, *known, steps_X, weight, *part, X, before.X)
+            do.step_X(work.point, work.fitted, *known, steps_X, weight, *part, X, before.X)
             if alterations:
                 for a in range(len(V)):
-                    kernels.extrapolate(V[a], before.V[a], inertia, *part, work.points[a])
-                kernels.add_to_all(X, work.points, *part, work.patterns)
-                np.matmul(work.patterns[:, items], G, out=work.fitted[:, items])
-                kernels.step_V(work.points, work.fitted, *known, self.cross, steps_V, weight, *part, V, before.V)
-            kernels.usage_weights(X, V, self.mu, self.cross, *part, work.patterns, work.weights)
+                    do.extrapolate(V[a], before.V[a], inertia, *part, work.points[a])
+                do.add_to_all(X, work.points, *part, work.patterns)
+                do.multiply(work.patterns[:, items], G, work.fitted[:, items])
+                do.step_V(work.points, work.fitted, *known, self.cross, steps_V, weight, *part, V, before.V)
+            do.usage_weights(X, V, self._items, self.mu, self.cross, *part, work.patterns, work.weights)
 
-        self.data.transposed_times(Y, step)
+        self.data.transposed_times(usage, step)
 
-    def _rows(self, Y: Floats, before: Factors, work: _Work, inertia: np.float32, weight: np.float32) -> None:
+    def _step_rows(self, Y: Array, before: Factors, work: _Work, inertia: np.float32, weight: np.float32) -> None:
         """Take the step in Y of every panel of rows as soon as its product is there."""
-        gram = work.patterns.transpose(0, 2, 1) @ work.patterns
-        used = Y.sum(axis=0, dtype=np.float64)
-        codes = (0.5 - 0.5 * np.log((used + 1) / (used.sum() + len(used)))).astype(np.float32)
+        xp, do = self.device.xp, self._kernels
+        # The patterns carry the roots of the item weights.
+        gram = xp.matrix_transpose(work.patterns) @ work.patterns
+        used = self._used(weighted(Y, self._row_times))
+        codes = xp.asarray(0.5 - 0.5 * self._log_shares(used), dtype=xp.float32)
         steps = [self._steps(of_class) for of_class in gram]
 
-        def step(product: Floats, a: int, rows: slice) -> None:
+        def step(product: Array, a: int, rows: slice) -> None:
             part = rows.start, rows.stop
-            kernels.extrapolate(Y, before.Y, inertia, *part, work.row_point)
-            np.matmul(work.row_point[rows], gram[a], out=work.row_fitted[rows])
+            do.extrapolate(Y, before.Y, inertia, *part, work.row_point)
+            do.multiply(work.row_point[rows], gram[a], work.row_fitted[rows])
             point, fitted = work.row_point, work.row_fitted
-            kernels.step_Y(point, fitted, product, codes, self.mu, steps[a], weight, *part, Y, before.Y)
+            do.step_Y(point, fitted, product, codes, self.mu, steps[a], weight, *part, Y, before.Y)
 
         self.data.times(work.weights, step)
 
-    def _usage_grams(self, Y: Floats) -> Floats:
-        return np.stack([Y[rows].T @ Y[rows] for rows in self.data.blocks])
+    def _usage_grams(self, usage: Array, Y: Array) -> Array:
+        return self.device.xp.stack([usage[rows].T @ Y[rows] for rows in self.data.blocks])
 
-    def _steps(self, gram: Floats) -> Floats:
+    def _used(self, usage: Array) -> Array:
+        return self.device.xp.sum(usage, axis=0, dtype=self.device.wide)
+
+    def _log_shares(self, used: Array) -> Array:
+        """Return the logarithm of how much of all usage goes to each pattern; no pattern is without a share."""
+        xp = self.device.xp
+        return xp.log((used + 1) / (xp.sum(used) + len(used)))
+
+    def _steps(self, gram: Array) -> Array:
         """Return one step per pattern: the row sums of a Gram matrix of non-negative factors majorise it."""
-        steps: Floats = (1 / (self.mu * np.maximum(gram.sum(axis=0), 1))).astype(np.float32)
-        return steps
+        xp = self.device.xp
+        return 1 / (self.mu * xp.clip(xp.sum(gram, axis=0), 1, None))
 
-    def _value(self, X: Floats, V: Floats, Y: Floats, weight: np.float32) -> float:
+    def _value(self, X: Array, V: Array, Y: Array, weight: np.float32) -> float:
         """Return the relaxed objective, penalty included, at the price of one product."""
-        P, patterns = self.data.transposed_times(Y), X + V
-        gram = patterns.transpose(0, 2, 1) @ patterns
-        error = self._squared_norm - 2 * float(np.vdot(P, patterns)) + float(np.vdot(self._usage_grams(Y), gram))
-        used = Y.sum(axis=0, dtype=np.float64)
-        codes = -float((used + 1) @ np.log((used + 1) / (used.sum() + len(used)))) + float(used.sum())
-        table = float(self.u @ (X.sum(axis=1) + V.sum(axis=(0, 2))))
-        met = np.tensordot(self.cross.T, V, 1) * (1 - V)
-        smooth = 0.5 * (float(self.mu) * error + codes + table + float(np.vdot(P, met)))
-        penalty = sum(float(factor.size - np.abs(1 - 2 * factor).sum(dtype=np.float64)) for factor in (X, V, Y))
-        return smooth + float(weight) * penalty
+        xp, usage = self.device.xp, weighted(Y, self._row_times)
+        P, patterns = weighted(self.data.transposed_times(usage), self._item_times), X + V
+        G, gram = self._usage_grams(usage, Y), xp.matrix_transpose(patterns) @ weighted(patterns, self._item_times)
+        error = self._ones - 2 * self._dot(P, patterns) + self._dot(G, gram)
+        used = self._used(usage)
+        codes = float(xp.sum(used - (used + 1) * self._log_shares(used)))
+        table = self._dot(self._items * self.u, _per_row(xp, X) + _per_row(xp, V))
+        met = self._dot(P, xp.tensordot(self.cross.T, V, axes=1) * (1 - V))
+        penalty = self._dot(self._items, _per_row(xp, kernels.penalty(X)) + _per_row(xp, kernels.penalty(V)))
+        penalty += self._dot(self._rows, _per_row(xp, kernels.penalty(Y)))
+        return 0.5 * (float(self.mu) * error + codes + table + met) + float(weight) * penalty
+
+    def _dot(self, left: Array, right: Array) -> float:
+        """Return the sum of the products of all entries."""
+        xp = self.device.xp
+        return float(xp.vecdot(xp.reshape(left, (-1,)), xp.reshape(right, (-1,))))
+
+
+def _per_row(xp: Any, factor: Array) -> Array:
+    """Sum a factor over patterns, and over classes if it has them."""
+    sums = xp.sum(factor, axis=-1)
+    return xp.sum(sums, axis=0) if sums.ndim > 1 else sums
 
 
 class _Work:
     """Arrays that every iteration fills anew."""
 
-    def __init__(self, X: Floats, V: Floats, Y: Floats) -> None:
-        self.point = np.empty_like(X)
-        self.points, self.fitted = np.empty_like(V), np.empty_like(V)
-        self.patterns, self.weights = np.empty_like(V), np.empty_like(V)
-        self.row_point, self.row_fitted = np.empty_like(Y), np.empty_like(Y)
+    def __init__(self, xp: Any, X: Array, V: Array, Y: Array) -> None:
+        self.point = xp.empty_like(X)
+        self.points, self.fitted = xp.empty_like(V), xp.empty_like(V)
+        self.patterns, self.weights = xp.empty_like(V), xp.empty_like(V)
+        self.row_point, self.row_fitted = xp.empty_like(Y), xp.empty_like(Y)

@@ -1,29 +1,86 @@
-"""Compiled steps of the accelerated descent: everything elementwise in one pass over the factors."""
+"""The steps of the accelerated descent, compiled: everything elementwise in one pass over the factors.
+
+The formulas come first, each written for one entry. Inside the loops numba compiles them; called from Python they take
+whole arrays of any library (`arrays` does so on other devices). They stay in one file with the loops, since numba
+compiles a loop anew when its own file changes, and does not look at others.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from saltmine.compiled import compiled
 
 Floats = NDArray[np.float32]
+# An entry inside of a compiled loop, or an array.
+Entries = Any
+
+# Of single precision, as all entries are: a plain 0.5 would turn the loops to double precision.
+ZERO, HALF, ONE, TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
+
+formula = register_jitable(fastmath=True)
 
 
-@compiled(fastmath=True)
-def prox(point: np.float32, reach: np.float32) -> np.float32:
+@formula
+def prox(point: Entries, reach: Entries) -> Entries:
     """Move an entry by ``reach`` towards 0 or 1, whichever is nearer, and into [0, 1]; see `penalty.prox_binary`."""
-    moved = point + (reach if point > np.float32(0.5) else -reach)
-    moved = moved if moved > np.float32(0.0) else np.float32(0.0)
-    return moved if moved < np.float32(1.0) else np.float32(1.0)
+    # Conditions are factors 0 and 1 here, which the compiler turns into selections.
+    moved = point + (point > HALF) * reach - (point <= HALF) * reach
+    return moved * (moved > ZERO) * (moved < ONE) + (moved >= ONE) * ONE
+
+
+@formula
+def penalty(x: Entries) -> Entries:
+    """Return the binary penalty of an entry; see `penalty.binary_penalty`."""
+    return ONE - abs(ONE - TWO * x)
+
+
+@formula
+def stepped(point: Entries, gradient: Entries, step: Entries, weight: Entries) -> Entries:
+    """Take a proximal step; ``weight`` is that of the binary penalty."""
+    return prox(point - step * gradient, TWO * weight * step)
+
+
+@formula
+def extrapolated(now: Entries, before: Entries, inertia: Entries) -> Entries:
+    """Go on the way that led here."""
+    return now + inertia * (now - before)
+
+
+@formula
+def misfit(fitted: Entries, P: Entries, mu: Entries) -> Entries:
+    """Return the gradient of the error of one class; ``fitted`` is ``(X + V_a) G_a``."""
+    return mu * (fitted - P)
+
+
+@formula
+def meeting(P_own: Entries, P_other: Entries, V_other: Entries, meets: Entries, met: Entries) -> Entries:
+    """Return the gradient of the cross term in V_a, as far as one other class is concerned."""
+    return HALF * meets * P_other * (ONE - V_other) - HALF * met * P_own * V_other
+
+
+@formula
+def met_weight(V_other: Entries, V_own: Entries, meets: Entries) -> Entries:
+    """Return what the cross term with one other class adds to the weights of the usage step."""
+    return HALF * meets * V_other * (ONE - V_own)
+
+
+@formula
+def usage_gradient(product: Entries, fitted: Entries, codes: Entries, mu: Entries) -> Entries:
+    """Return the gradient in Y; ``product`` is ``D_a W_a``, ``fitted`` is ``Y_a (X+V_a)^T (X+V_a)``."""
+    return product + mu * fitted + codes
 
 
 @compiled(fastmath=True)
 def extrapolate(factor: Floats, before: Floats, inertia: np.float32, begin: int, end: int, out: Floats) -> None:
-    """``out = factor + inertia (factor - before)`` for rows of a (n, r) factor."""
+    """Extrapolate rows of a (n, r) factor."""
     for i in range(begin, end):
         for s in range(factor.shape[1]):
-            out[i, s] = factor[i, s] + inertia * (factor[i, s] - before[i, s])
+            out[i, s] = extrapolated(factor[i, s], before[i, s], inertia)
 
 
 @compiled(fastmath=True)
@@ -33,6 +90,11 @@ def add_to_all(X: Floats, V: Floats, begin: int, end: int, out: Floats) -> None:
         for i in range(begin, end):
             for s in range(X.shape[1]):
                 out[a, i, s] = X[i, s] + V[a, i, s]
+
+
+def multiply(factor: Floats, gram: Floats, out: Floats) -> None:
+    """``out = factor gram``: the one thing here that BLAS does better."""
+    np.matmul(factor, gram, out=out)
 
 
 @compiled(fastmath=True)
@@ -51,16 +113,16 @@ def step_X(
 ) -> None:
     """Take the step in X from ``point``; ``fitted`` is ``(point + V_a) G_a``. The old X goes to ``before``."""
     for i in range(begin, end):
-        half = np.float32(0.5) * u[i]
+        half = HALF * u[i]
         # The old X is saved, and its gradient gathered where the new X will stand.
         for s in range(X.shape[1]):
             before[i, s] = X[i, s]
             X[i, s] = half
         for a in range(P.shape[0]):
             for s in range(X.shape[1]):
-                X[i, s] += mu * (fitted[a, i, s] - P[a, i, s])
+                X[i, s] += misfit(fitted[a, i, s], P[a, i, s], mu)
         for s in range(X.shape[1]):
-            X[i, s] = prox(point[i, s] - steps[s] * X[i, s], np.float32(2.0) * weight * steps[s])
+            X[i, s] = stepped(point[i, s], X[i, s], steps[s], weight)
 
 
 @compiled(fastmath=True)
@@ -80,38 +142,51 @@ def step_V(
 ) -> None:
     """Take the step in every V_a from ``point``; ``fitted`` is ``(X + point_a) G_a``. The old V goes to ``before``."""
     c, _, r = V.shape
-    one = np.float32(1.0)
     for i in range(begin, end):
-        half = np.float32(0.5) * u[i]
+        half = HALF * u[i]
         for a in range(c):
             for s in range(r):
                 before[a, i, s] = V[a, i, s]
         for a in range(c):
             for s in range(r):
-                V[a, i, s] = mu * (fitted[a, i, s] - P[a, i, s]) + half
+                V[a, i, s] = misfit(fitted[a, i, s], P[a, i, s], mu) + half
             for b in range(c):
-                meets, met = np.float32(0.5) * cross[a, b], np.float32(0.5) * cross[b, a]
+                meets, met = cross[a, b], cross[b, a]
                 for s in range(r):
-                    V[a, i, s] += meets * P[b, i, s] * (one - before[b, i, s]) - met * P[a, i, s] * before[b, i, s]
+                    V[a, i, s] += meeting(P[a, i, s], P[b, i, s], before[b, i, s], meets, met)
             for s in range(r):
-                V[a, i, s] = prox(point[a, i, s] - steps[a, s] * V[a, i, s], np.float32(2.0) * weight * steps[a, s])
+                V[a, i, s] = stepped(point[a, i, s], V[a, i, s], steps[a, s], weight)
 
 
 @compiled(fastmath=True)
 def usage_weights(
-    X: Floats, V: Floats, mu: np.float32, cross: Floats, begin: int, end: int, patterns: Floats, weights: Floats
+    X: Floats,
+    V: Floats,
+    items: Floats,
+    mu: np.float32,
+    cross: Floats,
+    begin: int,
+    end: int,
+    patterns: Floats,
+    weights: Floats,
 ) -> None:
-    """``patterns_a = X + V_a``, and ``weights_a``, whose product with the data is all the usage step needs of it."""
+    """Prepare the usage step, with every item as often as ``items`` says.
+
+    ``patterns_a = X + V_a``, times the root of it, for the Gram matrix; and ``weights_a``, whose product with the data
+    is all the usage step needs of it.
+    """
     c, _, r = V.shape
     for i in range(begin, end):
+        times, root = items[i], np.sqrt(items[i])
         for b in range(c):
             for s in range(r):
-                patterns[b, i, s] = X[i, s] + V[b, i, s]
-                weights[b, i, s] = -mu * patterns[b, i, s]
+                pattern = X[i, s] + V[b, i, s]
+                patterns[b, i, s] = root * pattern
+                weights[b, i, s] = -mu * times * pattern
             for a in range(c):
-                half = np.float32(0.5) * cross[a, b]
+                meets = times * cross[a, b]
                 for s in range(r):
-                    weights[b, i, s] += half * V[a, i, s] * (np.float32(1.0) - V[b, i, s])
+                    weights[b, i, s] += met_weight(V[a, i, s], V[b, i, s], meets)
 
 
 @compiled(fastmath=True)
@@ -128,12 +203,9 @@ def step_Y(
     Y: Floats,
     before: Floats,
 ) -> None:
-    """Take the step in rows of one class from ``point``.
-
-    ``fitted`` is ``point (X+V_a)^T (X+V_a)``, ``product`` is ``D_a W_a``.
-    """
+    """Take the step in rows of one class from ``point``; `usage_gradient` says what the others are."""
     for j in range(begin, end):
         for s in range(Y.shape[1]):
-            gradient = product[j, s] + mu * fitted[j, s] + codes[s]
             before[j, s] = Y[j, s]
-            Y[j, s] = prox(point[j, s] - steps[s] * gradient, np.float32(2.0) * weight * steps[s])
+            gradient = usage_gradient(product[j, s], fitted[j, s], codes[s], mu)
+            Y[j, s] = stepped(point[j, s], gradient, steps[s], weight)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from saltmine.matrix.operator import Floats
-from saltmine.relaxed.objective import Factors, RelaxedObjective
+from saltmine.relaxed.objective import Factors, Projection, RelaxedObjective
 from saltmine.relaxed.penalty import binary_penalty, prox_binary
 
 # The paper's gamma: steps stay strictly below the inverse modulus.
@@ -53,20 +53,19 @@ def palm(
     """
     X, V, Y = start.X, start.V, start.Y
     seen = objective.project(Y)
-    history = [objective.value(start, seen) + _penalty(X, V, Y)]
+    history = [_value(objective, start, seen)]
     lag = -(-WINDOW // check_every)
     iteration = 0
     for iteration in range(1, max_iter + 1):
         X = _step(X, objective.gradient_X(X, V, seen), objective.modulus_X(seen))
         if alterations:
             V = _step_classes(V, objective.gradient_V(X, V, Y, seen), objective.modulus_V(seen))
-        patterns = X + V
-        gram = patterns.transpose(0, 2, 1) @ patterns
+        gram = objective.gram(X + V)
         Y = _step(Y, objective.gradient_Y(X, V, Y, gram), objective.modulus_Y(gram))
         seen = objective.project(Y)
         if iteration % check_every and iteration < max_iter:
             continue
-        history.append(objective.value(Factors(X, V, Y), seen) + _penalty(X, V, Y))
+        history.append(_value(objective, Factors(X, V, Y), seen))
         if on_check is not None:
             on_check(iteration, history[-1])
         if len(history) > lag and history[-1 - lag] - history[-1] < tol * lag * check_every:
@@ -85,5 +84,8 @@ def _step_classes(points: Floats, gradients: Floats, moduli: Floats) -> Floats:
     return np.stack([_step(*of_class) for of_class in zip(points, gradients, moduli, strict=True)])
 
 
-def _penalty(X: Floats, V: Floats, Y: Floats) -> float:
-    return binary_penalty(X) + binary_penalty(V) + binary_penalty(Y)
+def _value(objective: RelaxedObjective, factors: Factors, seen: Projection) -> float:
+    """Return F with the binary penalty of all factors."""
+    counts = objective.data.weights
+    penalty = binary_penalty(factors.X, counts.items) + binary_penalty(factors.V, counts.items)
+    return objective.value(factors, seen) + penalty + binary_penalty(factors.Y, counts.rows)

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from saltmine.matrix.operator import Floats
 
 
-def binary_penalty(factor: Floats) -> float:
+def binary_penalty(factor: Floats, counts: NDArray[np.int64] | None = None) -> float:
     """Return the sum of ``Lambda(x) = 1 - |1 - 2x|`` over the entries; infinite outside [0, 1].
+
+    ``counts`` says how often every row of the factor (items of X and V, rows of Y) is meant; None is once.
 
     Examples
     --------
     >>> import numpy as np
     >>> binary_penalty(np.array([0.0, 1.0, 0.25]))
     0.5
+    >>> binary_penalty(np.array([[0.0, 1.0], [0.25, 0.5]]), counts=np.array([5, 2]))
+    3.0
     """
     if factor.size and (factor.min() < 0 or factor.max() > 1):
         return float("inf")
-    return float(factor.size - np.abs(1 - 2 * factor).sum())
+    if counts is None:
+        return float(factor.size - np.abs(1 - 2 * factor).sum())
+    per_row = factor.shape[-1] - np.abs(1 - 2 * factor).sum(axis=-1)
+    return float((per_row @ counts).sum())
 
 
 def prox_binary(point: Floats, step: float) -> Floats:

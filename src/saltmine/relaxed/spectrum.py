@@ -19,35 +19,42 @@ def count_signals(data: Operator, rng: np.random.Generator, most: int) -> int:
 
     With every item brought to mean 0 and variance 1, the largest singular value of noise is near ``sqrt(m) +
     sqrt(n)``, whatever the frequencies of the items (Marchenko & Pastur). What exceeds it is structure: a lower bound
-    of the number of patterns that does not depend on luck.
+    of the number of patterns that does not depend on luck. Folded data gives the values of the input.
     """
-    (m, n) = data.shape
-    frequency = (data.item_counts / m).astype(np.float32)
-    varies = data.item_counts < m
-    scale = np.zeros(n, dtype=np.float32)
-    scale[varies] = 1 / np.sqrt(frequency[varies] * (1 - frequency[varies]))
-    edge = np.sqrt(m) + np.sqrt(n)
+    edge = np.sqrt(data.weights.shape).sum()
+    most_values = min(data.shape)
     block = BLOCK
     while True:
-        block = min(block, m, n)
-        values = _largest(data, frequency, scale, block, rng)
+        block = min(block, most_values)
+        values = _largest(data, block, rng)
         count = int(np.count_nonzero(values > edge))
         # If the whole block stands out, there may be more.
-        if count < block or block >= min(m, n, most):
+        if count < block or block >= min(most_values, most):
             return min(count, most)
         block *= 2
 
 
-def _largest(
-    data: Operator, frequency: Floats, scale: Floats, block: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _largest(data: Operator, block: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return estimates of the largest singular values by subspace iteration, from below."""
     c = len(data.blocks)
+    frequency = (data.item_counts / data.weights.shape[0]).astype(np.float32)
+    scale = _item_scale(data)
+    # k identical rows have the singular values of one, times sqrt(k).
+    root = np.sqrt(data.weights.rows, dtype=np.float32)[:, None]
     right = rng.standard_normal((data.shape[1], block), dtype=np.float32)
     for _ in range(SWEEPS):
-        weights = np.ascontiguousarray(scale[:, None] * right)
-        left = data.times(np.repeat(weights[None], c, axis=0)) - frequency @ weights
-        left = np.ascontiguousarray(np.linalg.qr(left)[0])
-        projected = scale[:, None] * (data.transposed_times(left).sum(axis=0) - np.outer(frequency, left.sum(axis=0)))
+        weights = np.ascontiguousarray(scale * right)
+        left = root * (data.times(np.repeat(weights[None], c, axis=0)) - frequency @ weights)
+        left = np.ascontiguousarray(root * np.linalg.qr(left)[0])
+        projected = scale * (data.transposed_times(left).sum(axis=0) - np.outer(frequency, left.sum(axis=0)))
         right, upper = np.linalg.qr(projected)
     return np.linalg.svd(upper.astype(np.float64), compute_uv=False)
+
+
+def _item_scale(data: Operator) -> Floats:
+    """Return what brings every item to variance 1, as a column, times the root of how often the item occurs."""
+    share = data.item_counts / data.weights.shape[0]
+    varies = share < 1
+    scale = np.zeros(data.shape[1], dtype=np.float32)
+    scale[varies] = np.sqrt(data.weights.items[varies] / (share[varies] * (1 - share[varies])))
+    return scale[:, None]
