@@ -26,6 +26,7 @@ from saltmine.binary.bits import BitMatrix
 from saltmine.binary.description import description_length, null_length
 from saltmine.binary.model import BinaryModel
 from saltmine.matrix.labelled import LabelledMatrix
+from saltmine.model.judgement import Judgement
 from saltmine.report import write_report
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -72,7 +73,7 @@ def _as_fitted(
     classes = np.array([f"class {a:02}" for a in range(len(covers))])
     data = LabelledMatrix.from_rows(rows, numbers, len(classes))
     bits = BitMatrix(data.matrix, data.blocks)
-    estimator._judge(model, bits, len(classes))
+    estimator._judge(Judgement.of(bits, model), len(classes))
     estimator._store(model, data, bits)
     estimator.classes_, estimator.row_labels_ = classes, classes[numbers]
     estimator.description_length_ = description_length(bits, model)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import saltmine.matrix.operator
 import saltmine.relaxed.accelerated
 from folded_data import dense, folded_data, sparse, whole_arrays
 from saltmine.binary.description import cross_weights
@@ -67,7 +68,7 @@ def test_steps_go_against_the_gradient(small_data, random_factors, team, name, m
     # Only the factor in question moves.
     monkeypatch.setattr(solver, "_steps", lambda gram: np.full(4, step, dtype=np.float32))
     X, V, Y = random_factors.X.copy(), random_factors.V.copy(), random_factors.Y.copy()
-    work = saltmine.relaxed.accelerated._Work(np, X, V, Y)
+    work = saltmine.relaxed.accelerated._Work(np, X, V, Y, rank=4)
     before = Factors(X.copy(), V.copy(), Y.copy())
     no_inertia, no_penalty = np.float32(0), np.float32(0)
     solver._step_items(X, V, Y, before, work, no_inertia, no_penalty, alterations=name != "X")
@@ -128,17 +129,51 @@ def test_an_iteration_costs_two_products(small_data, team):
     assert operator.products == 2 * descent.n_iter + len(descent.history) == 25
 
 
-def test_threads_and_operators_do_not_change_the_way(small_data):
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_threads_do_not_change_the_way(kind, monkeypatch):
+    # Many panels of items, whose Gram matrices are added up.
+    monkeypatch.setattr(saltmine.matrix.operator, "PANEL_WORK", 1 << 12)
     planted = make_planted(300, [200, 250], rank=5, random_state=0)
     data = LabelledMatrix.from_rows(planted.X, planted.y, 2)
     ends = []
     for n_threads in (1, 2, 3):
         with ThreadTeam(n_threads) as team:
-            solver = make(data.matrix, data.blocks, team)
+            solver = make(data.matrix, data.blocks, team, kind)
             ends.append(solver.run(solver.start(20, np.random.default_rng(0)), ramp=20, max_iter=30).factors)
     for name in ("X", "V", "Y"):
         np.testing.assert_array_equal(getattr(ends[0], name), getattr(ends[1], name))
         np.testing.assert_array_equal(getattr(ends[0], name), getattr(ends[2], name))
+
+
+@pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
+@pytest.mark.parametrize("rank", [1, 7, 8, 9, 30])
+def test_patterns_of_zeros_that_fill_up_change_nothing(kind, rank, team, monkeypatch):
+    data = folded_data(m=60, n=50, ends=(30, 34, 60))
+    operator = kind(data.matrix, data.blocks, team, np.float32, data.weights)
+    solver = AcceleratedDescent(operator, cross_weights(data.weights.class_sizes(data.blocks)))
+    start = solver.start(rank, np.random.default_rng(0))
+    descents = []
+    for at_once in (1, 8):
+        monkeypatch.setattr(saltmine.relaxed.accelerated, "PATTERNS_AT_ONCE", at_once)
+        descents.append(solver.run(start, ramp=8, max_iter=12, tol=-1.0, check_every=2))
+    plain, filled = descents
+    np.testing.assert_allclose(filled.history, plain.history, rtol=1e-5)
+    for name in ("X", "V", "Y"):
+        factor = getattr(filled.factors, name)
+        assert factor.shape == getattr(start, name).shape
+        np.testing.assert_allclose(factor, getattr(plain.factors, name), atol=1e-5)
+
+
+@pytest.mark.parametrize("alterations", [True, False])
+def test_patterns_of_zeros_stay_so(small_data, team, alterations):
+    solver = make(*small_data, team)
+    start = solver.start(5, np.random.default_rng(0))
+    for factor in (start.X, start.V, start.Y):
+        factor[..., 3:] = 0
+    factors = solver.run(start, ramp=5, max_iter=20, tol=-1.0, alterations=alterations).factors
+    for name in ("X", "V", "Y"):
+        assert not getattr(factors, name)[..., 3:].any()
+    assert factors.Y.any()
 
 
 def test_factors_stay_in_the_unit_box_and_without_alterations_V_stays_zero(small_data, team):

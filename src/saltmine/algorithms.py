@@ -21,6 +21,7 @@ from saltmine.relaxed.palm import palm
 
 if TYPE_CHECKING:
     from saltmine.binary.refinement import Refinement
+    from saltmine.model.judgement import Judgement
 
 
 # The relaxed solve starts from more patterns than the spectrum shows: they find their places by crowding out each
@@ -30,6 +31,9 @@ START_FACTOR, START_MORE = 1.5, 4
 RAMP, ITERATIONS = 60, 80
 # Rows, and items, to look for further patterns from, time after time; more where the first look found some.
 SEEDS = (400, 1000, 1000)
+# With so many items for every row, items that occur in exactly the same rows show the patterns, and the relaxed solve,
+# which would give every row a pattern of its own, is left out.
+FEW_ROWS, SEEDS_OF_FEW_ROWS = 100, (200, 200, 200)
 # Rounds of moves on the binary model; one or two are the rule.
 MOST_ROUNDS = 5
 # How much of the time is usually over after the relaxed solve, the first moves, and each time of looking for more.
@@ -69,6 +73,7 @@ class Solution:
     """A binary model with its f, the iterations it took and the relaxed objective at every check, rank after rank.
 
     ``score`` is what the search minimises, f with its own specificity term; of several solutions the lowest is best.
+    ``judgement`` is there where the search made it on the way.
     """
 
     model: BinaryModel
@@ -76,6 +81,7 @@ class Solution:
     score: float
     n_iter: int = 0
     history: list[float] = field(default_factory=list)
+    judgement: Judgement | None = None
 
 
 def paper(task: Task, settings: Settings, rng: np.random.Generator) -> Solution:
@@ -131,13 +137,19 @@ def saltmine(task: Task, settings: Settings, rng: np.random.Generator) -> Soluti
     # Compiled code is loaded when it is needed: it would double the time of the import.
     from saltmine.binary.refinement import Refinement
 
-    model, n_iter, history = _relaxed_start(task, settings, rng)
+    n_rows, n_items = task.bits.weights.shape
+    few_rows = n_items > FEW_ROWS * n_rows
+    if few_rows:
+        model, n_iter, history = BinaryModel.empty(*task.bits.shape, len(task.bits.blocks)), 0, list[float]()
+    else:
+        model, n_iter, history = _relaxed_start(task, settings, rng)
     refinement = Refinement(task.bits, model, alterations=settings.alterations, alpha=settings.alpha)
     refinement.polish(trim=True)
     _improve(refinement, settings, USUALLY_DONE[0], USUALLY_DONE[1])
     limit = None if settings.max_rank is None else 2 * settings.max_rank
-    for most, (begin, end) in zip(SEEDS, pairwise(USUALLY_DONE[1:]), strict=True):
-        if not refinement.reseed(most, rng, task.team, limit):
+    seeds = SEEDS_OF_FEW_ROWS if few_rows else SEEDS
+    for most, (begin, end) in zip(seeds, pairwise(USUALLY_DONE[1:]), strict=True):
+        if not refinement.reseed(most, rng, task.team, limit, alike=not few_rows):
             break
         _improve(refinement, settings, begin, end)
     if settings.max_rank is not None:
@@ -150,7 +162,7 @@ def saltmine(task: Task, settings: Settings, rng: np.random.Generator) -> Soluti
     n_iter = max(n_iter, 1)
     # Judged by the terms of this search: with many classes, S as printed punishes alterations that several share.
     if refinement.length >= null_length(task.bits):
-        return replace(without_patterns(task), n_iter=n_iter, history=history)
+        return replace(without_patterns(task.bits), n_iter=n_iter, history=history)
     return Solution(model, description_length(task.bits, model), refinement.length, n_iter, history)
 
 
@@ -205,10 +217,10 @@ def _improve(refinement: Refinement, settings: Settings, begin: float, end: floa
         refinement.polish()
 
 
-def without_patterns(task: Task) -> Solution:
+def without_patterns(bits: BitMatrix) -> Solution:
     """Return the model without patterns: all there is to say of data without a single one."""
-    length = null_length(task.bits)
-    return Solution(BinaryModel.empty(*task.bits.shape, len(task.bits.blocks)), length, length)
+    length = null_length(bits)
+    return Solution(BinaryModel.empty(*bits.shape, len(bits.blocks)), length, length)
 
 
 Search = Callable[[Task, Settings, np.random.Generator], Solution]

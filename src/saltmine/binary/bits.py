@@ -125,15 +125,22 @@ class BitMatrix:
         self.item_counts = self.class_counts.sum(axis=0)
 
     @classmethod
-    def of_items(cls, whole: BitMatrix, items: NDArray[np.intp], weights: Ints) -> BitMatrix:
-        """Return some items of another matrix, with other weights."""
-        part = cls.__new__(cls)
-        part.shape = (whole.shape[0], len(items))
-        part.blocks, part.layout = whole.blocks, whole.layout
-        part.weights = Weights(weights, whole.weights.rows)
-        part.columns = whole.columns[items]
-        part._count()
-        return part
+    def of_columns(cls, columns: Words, layout: Layout, blocks: list[slice], weights: Weights) -> BitMatrix:
+        """Return the matrix of columns that are packed already."""
+        matrix = cls.__new__(cls)
+        matrix.shape = (layout.n_rows, len(columns))
+        matrix.blocks, matrix.layout, matrix.weights, matrix.columns = blocks, layout, weights, columns
+        matrix._count()
+        return matrix
+
+    def items(self, part: slice) -> BitMatrix:
+        """Return some of the items."""
+        weights = Weights(self.weights.items[part], self.weights.rows)
+        return BitMatrix.of_columns(self.columns[part], self.layout, self.blocks, weights)
+
+    def rows(self) -> Bools:
+        """Return the data as a boolean array, (m, n)."""
+        return np.ascontiguousarray(self.layout.unpack(self.columns).T)
 
     @property
     def class_sizes(self) -> list[int]:

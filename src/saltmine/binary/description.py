@@ -11,10 +11,13 @@ from saltmine.binary.bits import BitMatrix
 from saltmine.binary.model import BinaryModel
 
 
-def item_codes(item_counts: NDArray[np.int64], weights: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+def item_codes(
+    item_counts: NDArray[np.int64], weights: NDArray[np.int64] | None = None, ones: int | None = None
+) -> NDArray[np.float64]:
     """Code length ``u_i`` of every item; infinite for one that never occurs.
 
-    ``weights`` says how many items of the input stand behind every one.
+    ``weights`` says how many items of the input stand behind every one, ``ones`` how many there are in all, where
+    these are not all items.
 
     Examples
     --------
@@ -22,7 +25,8 @@ def item_codes(item_counts: NDArray[np.int64], weights: NDArray[np.int64] | None
     >>> item_codes(np.array([1, 3, 0])).round(3)
     array([1.386, 0.288,   inf])
     """
-    ones = item_counts.sum() if weights is None else weights @ item_counts
+    if ones is None:
+        ones = int(item_counts.sum() if weights is None else weights @ item_counts)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(item_counts > 0, -np.log(item_counts / ones), np.inf)
 

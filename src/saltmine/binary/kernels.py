@@ -31,6 +31,8 @@ ZERO = np.uint64(0)
 OPEN_ONES, OPEN_ZEROS, ONES = 0, 1, 2
 # Densities that the evidence of a pattern is measured against: 1/20, ..., 19/20.
 DENSITIES = 20
+# An item that has this share of the open cells may join a pattern of all classes whatever it shows.
+RIDES = 0.5
 
 
 class Data(NamedTuple):
@@ -40,6 +42,7 @@ class Data(NamedTuple):
     weights: Ints  # (n,): items of the input behind every item
     row_weights: Ints  # (W,): rows of the input behind a row of every word
     valid: Words  # (W,): ones where a row stands
+    lanes: Ints  # (W,): rows of every word, in its lowest bits
     edges: Ints  # (c+1,): words of the classes
     codes: Floats  # (n,): code length u of the items
     cross: Floats  # (c, c): weight of ones of class b under an alteration of class a
@@ -91,6 +94,18 @@ def lowest(typing: Any, word: Any) -> Any:
         return builder.cttz(args[0], context.get_constant(types.boolean, False))
 
     return types.int64(types.uint64), codegen
+
+
+@compiled()
+def count_ones(word: np.uint64) -> int:
+    """Count the ones of a word."""
+    return int(popcount(word))
+
+
+@compiled()
+def lowest_one(word: np.uint64) -> int:
+    """Return the place of the lowest one of a word that is not zero."""
+    return int(lowest(word))
 
 
 @compiled()
@@ -216,18 +231,21 @@ def count_cells(data: Data, opened: Opened, rows: Words, cells: Ints) -> None:
 
 
 @compiled()
-def evidence_of_cells(background: Floats, density: float, for_one: Floats, for_zero: Floats) -> None:
+def evidence_of_cell(background: float, density: float) -> tuple[float, float]:
     """Log-likelihood ratio of a one and of a zero: density of the pattern against the background of the item.
 
     An item that is at least as frequent everywhere is no evidence.
     """
+    if 0.0 < background < density:
+        return np.log(density / background), np.log((1.0 - density) / (1.0 - background))
+    return 0.0, 0.0
+
+
+@compiled()
+def evidence_of_cells(background: Floats, density: float, for_one: Floats, for_zero: Floats) -> None:
+    """Return the same for every item."""
     for i in range(len(background)):
-        if 0.0 < background[i] < density:
-            for_one[i] = np.log(density / background[i])
-            for_zero[i] = np.log((1.0 - density) / (1.0 - background[i]))
-        else:
-            for_one[i] = 0.0
-            for_zero[i] = 0.0
+        for_one[i], for_zero[i] = evidence_of_cell(background[i], density)
 
 
 @compiled()
@@ -282,10 +300,72 @@ def extra_length(data: Data, cells: Ints, carry: Bools) -> float:
 @compiled()
 def is_of_all_classes(data: Data, rows: Words) -> bool:
     """Say whether every class has some of the rows."""
+    of_all = True
     for a in range(len(data.edges) - 1):
-        if count_rows(data, rows, data.edges[a], data.edges[a + 1]) == 0:
-            return False
-    return True
+        of_all &= count_rows(data, rows, data.edges[a], data.edges[a + 1]) > 0
+    return of_all
+
+
+@compiled()
+def choose_carriers(
+    data: Data,
+    cells: Ints,
+    i: int,
+    errors: int,
+    log_total: float,
+    alterations: bool,
+    rides: bool,
+    evidence: tuple[float, float],
+    needed: tuple[float, float],
+    carriers: Bools,
+    some: Bools,
+) -> int:
+    """Choose the classes that carry an item in a pattern, by what shortens f most: none, all, or some of them.
+
+    ``cells`` is (3, c, n), ``errors`` counts the cells of the item in error without the pattern, ``evidence`` is what
+    a one and a zero say. What they say must reach what is ``needed`` of a shared item, unless it ``rides`` along, and
+    of every class that carries an altered one. Returns the errors with the pattern; ``some``, (c,), is room to work.
+    """
+    c = len(carriers)
+    carriers[:] = False
+    left = errors
+    saved, most, shown = 0, 0, 0.0
+    for a in range(c):
+        gain = cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i]
+        saved += gain
+        most += max(gain, 0)
+        shown += cells[OPEN_ONES, a, i] * evidence[0] + cells[OPEN_ZEROS, a, i] * evidence[1]
+    if most <= 0:
+        return left
+    best = errors_length(data, i, errors, log_total)
+    length = errors_length(data, i, errors - saved, log_total) + data.codes[i]
+    if length < best and (shown >= needed[0] or rides):
+        best = length
+        carriers[:] = True
+        left = errors - saved
+    if not alterations:
+        return left
+    # The best proper subset: classes join in the order of what they gain.
+    some[:] = False
+    saved, shown = 0, 0.0
+    for k in range(1, c):
+        joining, most = -1, 0
+        for a in range(c):
+            gain = cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i]
+            if not some[a] and gain > most:
+                joining, most = a, gain
+        if joining < 0:
+            break
+        some[joining] = True
+        saved += most
+        shown += cells[OPEN_ONES, joining, i] * evidence[0] + cells[OPEN_ZEROS, joining, i] * evidence[1]
+        length = errors_length(data, i, errors - saved, log_total) + k * data.codes[i]
+        length += specificity_of(data, cells, i, some)
+        if length < best and shown >= k * needed[1]:
+            best = length
+            carriers[:] = some
+            left = errors - saved
+    return left
 
 
 @compiled()
@@ -302,52 +382,17 @@ def choose_items(
 ) -> None:
     """Choose for every item what shortens f most: not in the pattern, shared, or carried by some classes.
 
-    The evidence of its cells must reach what is ``needed`` of a shared item, and of every class that carries an
-    altered one. A frequent item, which shows little, may still join a pattern that is ``of_all`` classes; as one of a
-    pattern of some classes it would be said to be theirs.
+    A frequent item, which shows little, may ride along with a pattern that is ``of_all`` classes; as one of a pattern
+    of some classes it would be said to be theirs.
     """
-    c, n = new.carry.shape
-    for_one, for_zero = evidence
-    carriers = np.zeros(c, dtype=np.bool_)
-    for i in range(n):
-        new.carry[:, i] = False
-        new.noise[i] = opened.noise[i]
-        saved, most, shown = 0, 0, 0.0
-        for a in range(c):
-            gain = cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i]
-            saved += gain
-            most += max(gain, 0)
-            shown += cells[OPEN_ONES, a, i] * for_one[i] + cells[OPEN_ZEROS, a, i] * for_zero[i]
-        if most <= 0:
-            continue
-        best = errors_length(data, i, opened.noise[i], log_total)
-        length = errors_length(data, i, opened.noise[i] - saved, log_total) + data.codes[i]
-        if length < best and (shown >= needed[0] or (of_all and opened.background[i] >= 0.5)):
-            best = length
-            new.carry[:, i] = True
-            new.noise[i] = opened.noise[i] - saved
-        if not alterations:
-            continue
-        # The best proper subset: classes join in the order of what they gain.
-        carriers[:] = False
-        saved, shown = 0, 0.0
-        for k in range(1, c):
-            joining, most = -1, 0
-            for a in range(c):
-                gain = cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i]
-                if not carriers[a] and gain > most:
-                    joining, most = a, gain
-            if joining < 0:
-                break
-            carriers[joining] = True
-            saved += most
-            shown += cells[OPEN_ONES, joining, i] * for_one[i] + cells[OPEN_ZEROS, joining, i] * for_zero[i]
-            length = errors_length(data, i, opened.noise[i] - saved, log_total) + k * data.codes[i]
-            length += specificity_of(data, cells, i, carriers)
-            if length < best and shown >= k * needed[1]:
-                best = length
-                new.carry[:, i] = carriers
-                new.noise[i] = opened.noise[i] - saved
+    carriers, some = np.zeros(new.carry.shape[0], dtype=np.bool_), np.zeros(new.carry.shape[0], dtype=np.bool_)
+    for i in range(new.carry.shape[1]):
+        rides = of_all and opened.background[i] >= RIDES
+        says = evidence[0][i], evidence[1][i]
+        new.noise[i] = choose_carriers(
+            data, cells, i, opened.noise[i], log_total, alterations, rides, says, needed, carriers, some
+        )
+        new.carry[:, i] = carriers
 
 
 @compiled(fastmath=True)
@@ -384,7 +429,7 @@ def weigh_rows(
             one_more = weight * evidence[0][i] - for_zero if new.carry[a, i] else 0.0
             for w in range(data.edges[a], data.edges[a + 1]):
                 column, cells = data.columns[i, w], opened.cells[i, w]
-                for bit in range(64):
+                for bit in range(data.lanes[w]):
                     one = np.float64((column >> np.uint64(bit)) & ONE)
                     open_ = np.float64((cells >> np.uint64(bit)) & ONE)
                     gains[64 * w + bit] += open_ * saves * (2.0 * one - 1.0) - cross * one

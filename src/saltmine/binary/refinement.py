@@ -18,10 +18,10 @@ from scipy.sparse.csgraph import connected_components
 
 from saltmine.binary import kernels
 from saltmine.binary.bits import BitMatrix, count_bits
-from saltmine.binary.description import cross_weights, item_codes
-from saltmine.binary.kernels import Data, Opened, Pattern, State, Words
+from saltmine.binary.kernels import Opened, Pattern, State, Words
 from saltmine.binary.model import BinaryModel, Bools, drop_idle_parts
-from saltmine.binary.seeds import seed_rows
+from saltmine.binary.prepared import prepare
+from saltmine.binary.seeds import seed_rows, shared_exactly
 from saltmine.binary.significance import Cells, alteration_evidence
 from saltmine.matrix.operator import SPARSE_DENSITY
 from saltmine.matrix.threads import ThreadTeam, cut
@@ -67,21 +67,10 @@ class Refinement:
 
     def __init__(self, bits: BitMatrix, model: BinaryModel, *, alterations: bool = True, alpha: float = 0.01) -> None:
         n, sizes = bits.shape[1], bits.class_sizes
-        counts = np.arange(1, sum(sizes) + 2, dtype=np.float64)
         self.bits = bits
         self.alterations = alterations and len(sizes) > 1
         self.log_alpha = float(np.log(alpha))
-        self.data = Data(
-            columns=bits.columns,
-            weights=bits.weights.items,
-            row_weights=bits.layout.weights,
-            valid=bits.layout.valid,
-            edges=bits.layout.edges,
-            codes=item_codes(bits.item_counts, bits.weights.items),
-            cross=cross_weights(sizes),
-            counted=np.concatenate([[0.0], -(counts + 1) * np.log(counts)]),
-            n_items=bits.weights.shape[1],
-        )
+        self.data = prepare(bits)
         self._opened = Opened(np.empty_like(self.data.columns), np.empty(n, dtype=np.int64), np.empty(n))
         self._best = Pattern(
             np.zeros_like(self.data.valid), np.zeros((len(sizes), n), dtype=bool), np.zeros(n, dtype=np.int64)
@@ -265,11 +254,17 @@ class Refinement:
         return int(self.data.weights @ carried)
 
     def _likeness(self, on: Sequence[int]) -> NDArray[np.float32]:
-        """Return the shares of common items and of common rows, of the smaller pattern, added up."""
+        """Return the shares of common items and of common rows, of the smaller pattern, added up.
+
+        Both are shares of what chance leaves: patterns that half of all items belong to share a quarter anyway.
+        """
         alike = np.zeros((len(on), len(on)), dtype=np.float32)
-        for shared in self._overlaps(on):
+        for shared, whole in zip(self._overlaps(on), self.bits.weights.shape[::-1], strict=True):
             size = np.maximum(np.diag(shared), 1)
-            alike += shared / np.minimum.outer(size, size)
+            smaller = np.minimum.outer(size, size)
+            # What two sets of these sizes share by chance makes them no more alike.
+            by_chance = np.minimum(np.outer(size, size) / whole, smaller - 1)
+            alike += np.maximum(shared - by_chance, 0) / (smaller - by_chance)
         return alike
 
     def merge(self) -> bool:
@@ -469,12 +464,16 @@ class Refinement:
         panels = [sp.csr_array(unpack(left[items])) for items in cut(n, m, panel_cells=1 << 24)]
         return sp.csr_array(sp.vstack(panels).T)
 
-    def reseed(self, most: int, rng: np.random.Generator, team: ThreadTeam, limit: int | None = None) -> bool:
+    def reseed(
+        self, most: int, rng: np.random.Generator, team: ThreadTeam, limit: int | None = None, alike: bool = True
+    ) -> bool:
         """Look for further patterns in what is left uncovered, from groups of similar rows and items.
 
-        ``limit`` is the number of patterns above which none is added.
+        ``limit`` is the number of patterns above which none is added. With ``alike`` off only rows are looked at that
+        many items share exactly.
         """
-        starts = self.bits.layout.pack(seed_rows(self.residual(), self.bits.weights, most, rng))
+        seeds = seed_rows if alike else shared_exactly
+        starts = self.bits.layout.pack(seeds(self.residual(), self.bits.weights, most, rng))
         lengths, evidence = np.empty(len(starts)), np.empty(len(starts))
         self._make_room(1)
         s = int(np.flatnonzero(self.state.used == 0)[0])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.binary.model import Bools
+from saltmine.matrix.folding import column_keys, group
 from saltmine.matrix.validation import BinaryMatrix
 from saltmine.matrix.weights import Weights
 
@@ -37,9 +38,26 @@ def seed_rows(residual: BinaryMatrix, weights: Weights, most: int, rng: np.rando
         groups = _as_sets(_nearest(likeness, items, count), n)
         # Rows that have most of the items.
         seeds.append(groups.sum(axis=1)[:, None] < (matrix @ groups.T.astype(np.float32)).T * 2)
+    seeds.append(shared_exactly(residual, weights, most, rng))
     every = np.concatenate(seeds)
     enough: Bools = every[every @ weights.rows >= 2]
     return enough
+
+
+def shared_exactly(residual: BinaryMatrix, weights: Weights, most: int, _: np.random.Generator) -> Bools:
+    """Return the rows of those columns that most items have in common, where several do.
+
+    With few rows and many items this is the clearest sign of a pattern: more items than chance allows have ones in
+    exactly the same rows.
+    """
+    number, first = group(column_keys(residual))
+    items = np.bincount(number, weights.items)
+    rows = np.asarray(residual.T @ weights.rows)[first]
+    shown = items * rows * np.log(weights.shape[0] / np.maximum(rows, 1))
+    shown[(items < 2) | (rows < 2)] = 0
+    best = np.argsort(-shown, kind="stable")[:most]
+    columns: Bools = _dense(residual[:, first[best[shown[best] > 0]]]).T != 0
+    return columns
 
 
 def _as_sets(members: NDArray[np.intp], size: int) -> Bools:
@@ -52,7 +70,7 @@ def _some(count: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
     return np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
 
 
-def _dense(matrix: Any) -> NDArray[np.float32]:
+def _dense(matrix: Any) -> NDArray[Any]:
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 

@@ -33,7 +33,7 @@ def alteration_evidence(cells: Cells, altered: NDArray[np.bool_], candidates: ND
     shown = cells.ones * cells.for_one + cells.zeros * cells.for_zero
     trials = cells.ones + cells.zeros
     might = candidates & (cells.for_one > 0)
-    levels = np.unique(_least_and_median(shown[altered], cells.weights[altered]))
+    levels = np.unique(least_and_median(shown[altered], cells.weights[altered]))
     best = 0.0
     for level in levels:
         more_for_one = (cells.for_one - cells.for_zero)[might]
@@ -41,14 +41,23 @@ def alteration_evidence(cells: Cells, altered: NDArray[np.bool_], candidates: ND
         by_chance = _binomial_tails(successes - 1, trials[might], cells.background[might])
         expected = float(cells.weights[might] @ by_chance)
         found = int(cells.weights[altered] @ (shown[altered] >= level))
-        if found > expected:
-            p_value = gammainc(found, max(expected, 1e-300))
-            # The levels are taken from the items themselves; that makes chance look rarer by a factor of up to two.
-            best = max(best, -np.log(max(p_value, 1e-300)) - np.log(2 * len(levels)))
-    return float(best)
+        best = max(best, evidence_of_count(found, expected, len(levels)))
+    return best
 
 
-def _least_and_median(shown: NDArray[np.float64], weights: NDArray[np.int64]) -> NDArray[np.float64]:
+def evidence_of_count(found: int, expected: float, n_levels: int) -> float:
+    """Return minus the logarithm of the probability that chance, which expects so many items, shows so many.
+
+    The levels that are looked at are taken from the items themselves; that makes chance look rarer by a factor of up
+    to two, and there are ``n_levels`` of them.
+    """
+    if found <= expected:
+        return 0.0
+    p_value = gammainc(found, max(expected, 1e-300))
+    return max(0.0, float(-np.log(max(p_value, 1e-300)) - np.log(2 * n_levels)))
+
+
+def least_and_median(shown: NDArray[np.float64], weights: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the least value and the lower median of values that occur so many times."""
     order = np.argsort(shown, kind="stable")
     so_far = np.cumsum(weights[order])

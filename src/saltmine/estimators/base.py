@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,10 @@ from saltmine.binary.bits import BitMatrix
 from saltmine.binary.description import null_length
 from saltmine.binary.model import BinaryModel
 from saltmine.estimators.results import FittedResults
+from saltmine.matrix.device import on_device, open_device
 from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.matrix.labels import class_numbers
-from saltmine.matrix.operator import make_operator
+from saltmine.matrix.operator import STORAGES, Operator, make_operator
 from saltmine.matrix.threads import ThreadTeam
 from saltmine.matrix.validation import (
     BinaryMatrix,
@@ -33,12 +34,15 @@ from saltmine.matrix.validation import (
     given_names,
     reject_unreadable,
 )
+from saltmine.matrix.weights import Weights
 from saltmine.model.association import find_carriers
-from saltmine.model.evidence import evidence_of
-from saltmine.model.gains import gains_of
+from saltmine.model.judgement import Judgement
 from saltmine.model.patterns import count_hits, entries
 from saltmine.progress import Listener, Progress, ProgressBar
 from saltmine.restarts import Restarts
+
+if TYPE_CHECKING:
+    from saltmine.wide import MakeOperator
 
 
 class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResults):
@@ -59,6 +63,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         tol: float = 0.005,
         n_restarts: int = 1,
         fold: bool = True,
+        storage: str = "auto",
+        device: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -73,6 +79,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         self.tol = tol
         self.n_restarts = n_restarts
         self.fold = fold
+        self.storage = storage
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -93,8 +101,10 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
             data = LabelledMatrix.from_rows(rows, searched, len(classes) if self._alterations else 1, fold=self.fold)
             bits = BitMatrix(data.matrix, data.blocks, data.weights)
             solution = self._search(data, bits)
-            model = solution.model.keep(_by_area(solution.model, bits))
-            self._judge(model, bits, len(classes))
+            by_area = _by_area(solution.model, bits)
+            model = solution.model.keep(by_area)
+            judged = Judgement.of(bits, model) if solution.judgement is None else solution.judgement.keep(by_area)
+            self._judge(judged, len(classes))
             if len(classes) > len(data.blocks):
                 # The search knew one class; the reporting is split by the labels.
                 whole = LabelledMatrix.from_rows(rows, numbers, len(classes), fold=self.fold)
@@ -111,13 +121,17 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
 
     def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
         """Run all restarts and return the best solution."""
+        # Compiled code is loaded when it is needed.
+        from saltmine.wide import is_wide, search_here
+
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_restarts)
         with ExitStack() as stack:
             team = stack.enter_context(ThreadTeam())
-            operator = make_operator(data.matrix, data.blocks, team, PRECISION[self.algorithm], data.weights)
-            task = Task(operator, bits, team)
             if not len(data.items):
-                return without_patterns(task)
+                return without_patterns(bits)
+            operator_of = self._operators(team)
+            wide = self.algorithm == "saltmine" and is_wide(bits.shape)
+            task = None if wide else Task(operator_of(data.matrix, data.blocks, data.weights), bits, team)
             listeners = [] if self.callback is None else [self.callback]
             bar = stack.enter_context(ProgressBar(type(self).__name__, self.n_restarts)) if self.verbose else None
             if bar is not None:
@@ -132,13 +146,26 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
                         listener(now)
 
             def run(restart: int, seed: int) -> Solution:
-                settings = self._settings(len(data.blocks), restart, tell)
-                solution = ALGORITHMS[self.algorithm](task, settings, np.random.default_rng(seed))
+                settings, rng = self._settings(len(data.blocks), restart, tell), np.random.default_rng(seed)
+                if task is None:
+                    solution = search_here(bits, data.item_of, settings, operator_of, team, rng)
+                else:
+                    solution = ALGORITHMS[self.algorithm](task, settings, rng)
                 if bar is not None:
                     bar.finish(restart, f"{solution.model.rank} patterns", solution.length)
                 return solution
 
             return min(restarts.run(run, seeds.tolist()), key=lambda solution: solution.score)
+
+    def _operators(self, team: ThreadTeam) -> MakeOperator:
+        """Return how data becomes what the relaxed solve multiplies by."""
+
+        def make(matrix: BinaryMatrix, blocks: list[slice], weights: Weights) -> Operator:
+            if self.device is not None:
+                return on_device(matrix, blocks, weights, self.device)
+            return make_operator(matrix, blocks, team, PRECISION[self.algorithm], weights, self.storage)
+
+        return make
 
     def _settings(self, n_classes: int, restart: int, tell: Listener) -> Settings:
         def on_check(rank: int, iteration: int, max_iter: int, objective: float) -> None:
@@ -161,12 +188,11 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
             on_refine=on_refine,
         )
 
-    def _judge(self, model: BinaryModel, bits: BitMatrix, n_classes: int) -> None:
+    def _judge(self, judged: Judgement, n_classes: int) -> None:
         """Keep what speaks for every part of the model, by the classes that the search knew."""
-        self.pattern_evidence_, altered_evidence = evidence_of(bits, model)
-        self.pattern_gain_, altered_gain = gains_of(bits, model)
-        self.alteration_evidence_ = _for_classes(altered_evidence, n_classes)
-        self.alteration_gain_ = _for_classes(altered_gain, n_classes)
+        self.pattern_evidence_, self.pattern_gain_ = judged.evidence, judged.gain
+        self.alteration_evidence_ = _for_classes(judged.alteration_evidence, n_classes)
+        self.alteration_gain_ = _for_classes(judged.alteration_gain, n_classes)
 
     def _store(self, model: BinaryModel, data: LabelledMatrix, bits: BitMatrix) -> None:
         """Keep the model in the order of the input, with the counts that encoding and tables need."""
@@ -217,8 +243,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
 
     def _check_parameters(self) -> None:
         if not isinstance(self.algorithm, str) or self.algorithm not in ALGORITHMS:
-            known = " or ".join(repr(name) for name in ALGORITHMS)
-            raise ValueError(f"algorithm must be {known}, not {self.algorithm!r}.")
+            raise ValueError(f"algorithm must be {_or(ALGORITHMS)}, not {self.algorithm!r}.")
         for name in ("rank_step", "max_iter", "n_restarts", "max_rank"):
             value = getattr(self, name)
             if name == "max_rank" and value is None:
@@ -231,6 +256,11 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
             raise ValueError(f"alpha must be a probability between 0 and 1, as 0.01, not {self.alpha!r}.")
         if self.binarize is not None and not (_is_real(self.binarize) and np.isfinite(self.binarize)):
             raise ValueError(f"binarize must be a number (values above it become ones) or None, not {self.binarize!r}.")
+        if not isinstance(self.fold, (bool, np.bool_)):
+            raise ValueError(f"fold must be True or False, not {self.fold!r}.")
+        if self.storage not in STORAGES:
+            raise ValueError(f"storage must be {_or(STORAGES)}, not {self.storage!r}.")
+        self._check_device()
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
             raise ValueError(f"n_jobs must be a whole number other than 0, or None, not {self.n_jobs!r}.")
         if not isinstance(self.verbose, Integral) or self.verbose < 0:
@@ -242,12 +272,25 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function of one Progress argument or None, not {self.callback!r}.")
 
+    def _check_device(self) -> None:
+        if self.device is None:
+            return
+        if not isinstance(self.device, str):
+            raise ValueError(f"device must be the name of one, such as 'cuda', or None, not {self.device!r}.")
+        if self.algorithm != "saltmine":
+            raise ValueError(f"device works with algorithm='saltmine', not with {self.algorithm!r}; leave one out.")
+        open_device(self.device)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         # Usage is boolean whatever the data was.
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _or(names: Iterable[str]) -> str:
+    return " or ".join(repr(name) for name in names)
 
 
 def _is_real(value: Any) -> bool:

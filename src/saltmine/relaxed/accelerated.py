@@ -24,6 +24,8 @@ from saltmine.relaxed.palm import Descent
 
 # Inertia stays below one, and starts again when the objective rises.
 MOST_INERTIA = 0.99
+# The descent runs at a multiple of so many patterns: whole registers of the processor, in loops and in BLAS.
+PATTERNS_AT_ONCE = 8
 
 
 class AcceleratedDescent:
@@ -77,10 +79,11 @@ class AcceleratedDescent:
 
         ``tol`` is the relative decrease over one check below which the descent stops.
         """
-        put, get = self.device.put, self.device.get
-        X, V, Y = put(start.X), put(start.V), put(start.Y)
-        before = Factors(put(start.X), put(start.V), put(start.Y))
-        work = _Work(self.device.xp, X, V, Y)
+        rank, put = start.X.shape[1], self.device.put
+        wide = [_widened(factor) for factor in (start.X, start.V, start.Y)]
+        X, V, Y = (put(factor) for factor in wide)
+        before = Factors(*(put(factor) for factor in wide))
+        work = _Work(self.device.xp, X, V, Y, rank)
         history = list[float]()
         momentum, iteration = 1.0, 0
         for iteration in range(1, max_iter + 1):
@@ -89,7 +92,7 @@ class AcceleratedDescent:
             inertia = np.float32(min(MOST_INERTIA, (momentum - 1) / faster))
             momentum = faster
             if iteration % check_every == 1 and iteration > 1:
-                history.append(self._value(X, V, Y, weight))
+                history.append(self._value(X[:, :rank], V[:, :, :rank], Y[:, :rank], weight))
                 if on_check is not None:
                     on_check(iteration - 1, history[-1])
                 # While the penalty grows, the objective may rise for that reason alone.
@@ -101,7 +104,7 @@ class AcceleratedDescent:
                     break
             self._step_items(X, V, Y, before, work, inertia, weight, alterations)
             self._step_rows(Y, before, work, inertia, weight)
-        return Descent(Factors(get(X), get(V), get(Y)), iteration, history)
+        return Descent(Factors(*(self._trimmed(factor, rank) for factor in (X, V, Y))), iteration, history)
 
     def _step_items(
         self,
@@ -135,16 +138,19 @@ class AcceleratedDescent:
                 do.multiply(work.patterns[:, items], G, work.fitted[:, items])
                 do.step_V(work.points, work.fitted, *known, self.cross, steps_V, weight, *part, V, before.V)
             do.usage_weights(X, V, self._items, self.mu, self.cross, *part, work.patterns, work.weights)
+            # The patterns carry the roots of the item weights now.
+            patterns = work.patterns[:, items]
+            work.grams[items.start] = xp.matrix_transpose(patterns) @ patterns
 
         self.data.transposed_times(usage, step)
 
     def _step_rows(self, Y: Array, before: Factors, work: _Work, inertia: np.float32, weight: np.float32) -> None:
         """Take the step in Y of every panel of rows as soon as its product is there."""
         xp, do = self.device.xp, self._kernels
-        # The patterns carry the roots of the item weights.
-        gram = xp.matrix_transpose(work.patterns) @ work.patterns
+        # In the order of the items, whichever thread came first.
+        gram = sum(work.grams[start] for start in sorted(work.grams))
         used = self._used(weighted(Y, self._row_times))
-        codes = xp.asarray(0.5 - 0.5 * self._log_shares(used), dtype=xp.float32)
+        codes = xp.asarray(0.5 - 0.5 * self._log_shares(used, work.rank), dtype=xp.float32)
         steps = [self._steps(of_class) for of_class in gram]
 
         def step(product: Array, a: int, rows: slice) -> None:
@@ -162,10 +168,10 @@ class AcceleratedDescent:
     def _used(self, usage: Array) -> Array:
         return self.device.xp.sum(usage, axis=0, dtype=self.device.wide)
 
-    def _log_shares(self, used: Array) -> Array:
+    def _log_shares(self, used: Array, rank: int) -> Array:
         """Return the logarithm of how much of all usage goes to each pattern; no pattern is without a share."""
         xp = self.device.xp
-        return xp.log((used + 1) / (xp.sum(used) + len(used)))
+        return xp.log((used + 1) / (xp.sum(used) + rank))
 
     def _steps(self, gram: Array) -> Array:
         """Return one step per pattern: the row sums of a Gram matrix of non-negative factors majorise it."""
@@ -179,7 +185,7 @@ class AcceleratedDescent:
         G, gram = self._usage_grams(usage, Y), xp.matrix_transpose(patterns) @ weighted(patterns, self._item_times)
         error = self._ones - 2 * self._dot(P, patterns) + self._dot(G, gram)
         used = self._used(usage)
-        codes = float(xp.sum(used - (used + 1) * self._log_shares(used)))
+        codes = float(xp.sum(used - (used + 1) * self._log_shares(used, len(used))))
         table = self._dot(self._items * self.u, _per_row(xp, X) + _per_row(xp, V))
         met = self._dot(P, xp.tensordot(self.cross.T, V, axes=1) * (1 - V))
         penalty = self._dot(self._items, _per_row(xp, kernels.penalty(X)) + _per_row(xp, kernels.penalty(V)))
@@ -191,6 +197,19 @@ class AcceleratedDescent:
         xp = self.device.xp
         return float(xp.vecdot(xp.reshape(left, (-1,)), xp.reshape(right, (-1,))))
 
+    def _trimmed(self, factor: Array, rank: int) -> NDArray[np.float32]:
+        return np.ascontiguousarray(self.device.get(factor)[..., :rank])
+
+
+def _widened(factor: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Fill up with patterns of zeros, which no step changes.
+
+    Their products with the data are zero. What is left of their gradients is what they would cost: u / 2 in X and V,
+    and in Y a code of at least 1 / 2.
+    """
+    more = -factor.shape[-1] % PATTERNS_AT_ONCE
+    return np.concatenate([factor, np.zeros((*factor.shape[:-1], more), dtype=np.float32)], axis=-1)
+
 
 def _per_row(xp: Any, factor: Array) -> Array:
     """Sum a factor over patterns, and over classes if it has them."""
@@ -199,9 +218,14 @@ def _per_row(xp: Any, factor: Array) -> Array:
 
 
 class _Work:
-    """Arrays that every iteration fills anew."""
+    """What every iteration fills anew, for factors of which the first ``rank`` patterns count.
 
-    def __init__(self, xp: Any, X: Array, V: Array, Y: Array) -> None:
+    ``grams`` are those of the patterns, panel by panel of items, by the first item.
+    """
+
+    def __init__(self, xp: Any, X: Array, V: Array, Y: Array, rank: int) -> None:
+        self.rank = rank
+        self.grams = dict[int, Array]()
         self.point = xp.empty_like(X)
         self.points, self.fitted = xp.empty_like(V), xp.empty_like(V)
         self.patterns, self.weights = xp.empty_like(V), xp.empty_like(V)

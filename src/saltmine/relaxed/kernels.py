@@ -75,21 +75,32 @@ def usage_gradient(product: Entries, fitted: Entries, codes: Entries, mu: Entrie
     return product + mu * fitted + codes
 
 
+@register_jitable
+def flat(factor: Floats, begin: int, end: int) -> Floats:
+    """Return rows of a (n, r) factor end to end.
+
+    One long loop over all entries uses the vector instructions of the processor better than many short ones over the
+    patterns of a row; and it starts at 0, where the compiler need not look for negative indices.
+    """
+    return factor[begin:end].reshape(-1)
+
+
 @compiled(fastmath=True)
 def extrapolate(factor: Floats, before: Floats, inertia: np.float32, begin: int, end: int, out: Floats) -> None:
     """Extrapolate rows of a (n, r) factor."""
-    for i in range(begin, end):
-        for s in range(factor.shape[1]):
-            out[i, s] = extrapolated(factor[i, s], before[i, s], inertia)
+    now, old, new = flat(factor, begin, end), flat(before, begin, end), flat(out, begin, end)
+    for k in range(len(new)):
+        new[k] = extrapolated(now[k], old[k], inertia)
 
 
 @compiled(fastmath=True)
 def add_to_all(X: Floats, V: Floats, begin: int, end: int, out: Floats) -> None:
     """``out_a = X + V_a``."""
+    shared = flat(X, begin, end)
     for a in range(V.shape[0]):
-        for i in range(begin, end):
-            for s in range(X.shape[1]):
-                out[a, i, s] = X[i, s] + V[a, i, s]
+        own, total = flat(V[a], begin, end), flat(out[a], begin, end)
+        for k in range(len(total)):
+            total[k] = shared[k] + own[k]
 
 
 def multiply(factor: Floats, gram: Floats, out: Floats) -> None:
@@ -112,17 +123,19 @@ def step_X(
     before: Floats,
 ) -> None:
     """Take the step in X from ``point``; ``fitted`` is ``(point + V_a) G_a``. The old X goes to ``before``."""
+    # The old X is saved, and its gradient gathered where the new X will stand.
+    old, gathered = flat(before, begin, end), flat(X, begin, end)
+    for k in range(len(old)):
+        old[k] = gathered[k]
+        gathered[k] = ZERO
+    for a in range(P.shape[0]):
+        fitted_a, P_a = flat(fitted[a], begin, end), flat(P[a], begin, end)
+        for k in range(len(gathered)):
+            gathered[k] += misfit(fitted_a[k], P_a[k], mu)
     for i in range(begin, end):
         half = HALF * u[i]
-        # The old X is saved, and its gradient gathered where the new X will stand.
         for s in range(X.shape[1]):
-            before[i, s] = X[i, s]
-            X[i, s] = half
-        for a in range(P.shape[0]):
-            for s in range(X.shape[1]):
-                X[i, s] += misfit(fitted[a, i, s], P[a, i, s], mu)
-        for s in range(X.shape[1]):
-            X[i, s] = stepped(point[i, s], X[i, s], steps[s], weight)
+            X[i, s] = stepped(point[i, s], X[i, s] + half, steps[s], weight)
 
 
 @compiled(fastmath=True)
@@ -142,20 +155,27 @@ def step_V(
 ) -> None:
     """Take the step in every V_a from ``point``; ``fitted`` is ``(X + point_a) G_a``. The old V goes to ``before``."""
     c, _, r = V.shape
-    for i in range(begin, end):
-        half = HALF * u[i]
-        for a in range(c):
+    for a in range(c):
+        old, now = flat(before[a], begin, end), flat(V[a], begin, end)
+        for k in range(len(old)):
+            old[k] = now[k]
+    for a in range(c):
+        # The gradient is gathered where the new V_a will stand.
+        gathered = flat(V[a], begin, end)
+        fitted_a, P_a = flat(fitted[a], begin, end), flat(P[a], begin, end)
+        for k in range(len(gathered)):
+            gathered[k] = misfit(fitted_a[k], P_a[k], mu)
+        for b in range(c):
+            meets, met = cross[a, b], cross[b, a]
+            if meets == ZERO and met == ZERO:
+                continue  # as a class with itself
+            P_b, V_b = flat(P[b], begin, end), flat(before[b], begin, end)
+            for k in range(len(gathered)):
+                gathered[k] += meeting(P_a[k], P_b[k], V_b[k], meets, met)
+        for i in range(begin, end):
+            half = HALF * u[i]
             for s in range(r):
-                before[a, i, s] = V[a, i, s]
-        for a in range(c):
-            for s in range(r):
-                V[a, i, s] = misfit(fitted[a, i, s], P[a, i, s], mu) + half
-            for b in range(c):
-                meets, met = cross[a, b], cross[b, a]
-                for s in range(r):
-                    V[a, i, s] += meeting(P[a, i, s], P[b, i, s], before[b, i, s], meets, met)
-            for s in range(r):
-                V[a, i, s] = stepped(point[a, i, s], V[a, i, s], steps[a, s], weight)
+                V[a, i, s] = stepped(point[a, i, s], V[a, i, s] + half, steps[a, s], weight)
 
 
 @compiled(fastmath=True)
@@ -176,17 +196,23 @@ def usage_weights(
     is all the usage step needs of it.
     """
     c, _, r = V.shape
-    for i in range(begin, end):
-        times, root = items[i], np.sqrt(items[i])
-        for b in range(c):
+    for b in range(c):
+        gathered, V_b = flat(weights[b], begin, end), flat(V[b], begin, end)
+        for k in range(len(gathered)):
+            gathered[k] = ZERO
+        for a in range(c):
+            meets = cross[a, b]
+            if meets == ZERO:
+                continue
+            V_a = flat(V[a], begin, end)
+            for k in range(len(gathered)):
+                gathered[k] += met_weight(V_a[k], V_b[k], meets)
+        for i in range(begin, end):
+            times, root = items[i], np.sqrt(items[i])
             for s in range(r):
                 pattern = X[i, s] + V[b, i, s]
                 patterns[b, i, s] = root * pattern
-                weights[b, i, s] = -mu * times * pattern
-            for a in range(c):
-                meets = times * cross[a, b]
-                for s in range(r):
-                    weights[b, i, s] += met_weight(V[a, i, s], V[b, i, s], meets)
+                weights[b, i, s] = times * (weights[b, i, s] - mu * pattern)
 
 
 @compiled(fastmath=True)
