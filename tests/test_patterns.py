@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import fisher_exact
 
 from saltmine import CSalt
+from saltmine.model.items import ItemFigures
 from saltmine.model.patterns import pattern_table
 
 
@@ -82,10 +83,13 @@ def fitted_by_hand(components, alterations, usage, labels, hits=None, carriers=N
         pattern_gain_=np.zeros(len(components)),
         alteration_gain_=unknown.copy(),
         stability_=None,
-        _hits=np.ones((len(classes), n_entries), int) if hits is None else hits,
         _item_names=None,
     )
-    model._carrier_hits = model._hits if carrier_hits is None else carrier_hits
+    hits = np.ones((len(classes), n_entries), int) if hits is None else hits
+    carrier_hits = hits if carrier_hits is None else carrier_hits
+    columns = np.arange(components.shape[1])
+    noise = np.zeros_like(model.item_counts_)
+    model._items = ItemFigures(columns, components, alterations, model.item_counts_, noise, hits, carrier_hits)
     model.alteration_evidence_[0, 0] = 5.0
     return pattern_table(model)
 

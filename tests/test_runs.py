@@ -158,7 +158,7 @@ def test_ctrl_c_leaves_an_unfitted_model_unfitted(planted):
 
 def test_ctrl_c_leaves_a_fitted_model_as_it_was(planted):
     model = CSalt(random_state=0, max_iter=100).fit(planted.X, planted.y)
-    before = dict(vars(model))
+    before = {name: getattr(model, name) for name in RESULTS}
     model.set_params(callback=Interrupt(at=2))
     with pytest.raises(KeyboardInterrupt):
         model.fit(planted.X[:, :50], planted.y)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.colours import SHARED, class_colours
-from saltmine.model.patterns import entries
+from saltmine.model.items import entries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,6 +24,7 @@ from saltmine.binary.kernels import (
     Floats,
     Ints,
     Words,
+    chance_to_show,
     choose_carriers,
     count_ones,
     evidence_of_cell,
@@ -442,31 +443,8 @@ def expected_by_chance(
                 trials = now.cells[OPEN_ONES, a, 0] + now.cells[OPEN_ZEROS, a, 0]
                 for k in range(levels.shape[2]):
                     if np.isfinite(levels[s, a, k]):
-                        least = np.ceil((levels[s, a, k] - trials * says[1]) / (says[0] - says[1]) - 1e-9)
-                        tail = binomial_tail(int(max(least, 0.0)), trials, background)
+                        tail = chance_to_show(levels[s, a, k], trials, background, says)
                         expected[s, a, k] += data.weights[i] * tail
-
-
-@compiled()
-def binomial_tail(least: int, trials: int, chance: float) -> float:
-    """Return the probability of at least so many successes."""
-    if least <= 0:
-        return 1.0
-    if least > trials or chance <= 0.0:
-        return 0.0
-    if chance >= 1.0:
-        return 1.0
-    # The first probability by logarithms, those that follow by their ratio.
-    log_first = least * np.log(chance) + (trials - least) * np.log(1.0 - chance)
-    for k in range(least):
-        log_first += np.log((trials - k) / (least - k))
-    term = np.exp(log_first)
-    tail = term
-    ratio = chance / (1.0 - chance)
-    for k in range(least, trials):
-        term *= (trials - k) / (k + 1) * ratio
-        tail += term
-    return float(min(tail, 1.0))
 
 
 @compiled()

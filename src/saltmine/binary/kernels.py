@@ -249,6 +249,56 @@ def evidence_of_cells(background: Floats, density: float, for_one: Floats, for_z
 
 
 @compiled()
+def binomial_tail(least: int, trials: int, chance: float) -> float:
+    """Return the probability of at least so many successes."""
+    if least <= 0:
+        return 1.0
+    if least > trials or chance <= 0.0:
+        return 0.0
+    if chance >= 1.0:
+        return 1.0
+    # Summed up away from the most probable count, so that no first term is too small to tell.
+    upwards = least > trials * chance
+    first = least if upwards else least - 1
+    log_first = first * np.log(chance) + (trials - first) * np.log(1.0 - chance)
+    for k in range(first):
+        log_first += np.log((trials - k) / (first - k))
+    term = np.exp(log_first)
+    tail, ratio = term, chance / (1.0 - chance)
+    if upwards:
+        for k in range(first, trials):
+            term *= (trials - k) / (k + 1) * ratio
+            tail += term
+        return float(min(tail, 1.0))
+    for k in range(first, 0, -1):
+        term *= k / ((trials - k + 1) * ratio)
+        tail += term
+    return float(max(1.0 - tail, 0.0))
+
+
+@compiled()
+def chance_to_show(level: float, trials: int, background: float, says: tuple[float, float]) -> float:
+    """Return the probability that so many cells of an item show as much as ``level`` by chance.
+
+    ``says`` is what a one and a zero say.
+    """
+    least = np.ceil((level - trials * says[1]) / (says[0] - says[1]) - 1e-9)
+    return binomial_tail(int(max(least, 0.0)), trials, background)
+
+
+@compiled()
+def expected_to_show(
+    level: float, trials: Ints, background: Floats, for_one: Floats, for_zero: Floats, weights: Ints, candidates: Bools
+) -> float:
+    """Return how many candidate items chance expects to show as much as ``level``; all are (n,)."""
+    expected = 0.0
+    for i in range(len(trials)):
+        if candidates[i] and for_one[i] > 0.0:
+            expected += weights[i] * chance_to_show(level, trials[i], background[i], (for_one[i], for_zero[i]))
+    return expected
+
+
+@compiled()
 def density_of(data: Data, cells: Ints, carry: Bools) -> float:
     """Return the share of ones among the open cells of a pattern, never quite 0 or 1."""
     c, n = carry.shape

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc
-from scipy.stats import binom
 
 
 class Cells(NamedTuple):
@@ -30,16 +29,15 @@ def alteration_evidence(cells: Cells, altered: NDArray[np.bool_], candidates: ND
 
     ``altered`` and ``candidates``, (n,), are the items that the class adds, and those it might have added.
     """
+    # Compiled code is loaded when it is needed.
+    from saltmine.binary.kernels import expected_to_show
+
     shown = cells.ones * cells.for_one + cells.zeros * cells.for_zero
-    trials = cells.ones + cells.zeros
-    might = candidates & (cells.for_one > 0)
+    chance = cells.background, cells.for_one, cells.for_zero, cells.weights
     levels = np.unique(least_and_median(shown[altered], cells.weights[altered]))
     best = 0.0
     for level in levels:
-        more_for_one = (cells.for_one - cells.for_zero)[might]
-        successes = np.ceil((level - trials[might] * cells.for_zero[might]) / more_for_one - 1e-9)
-        by_chance = _binomial_tails(successes - 1, trials[might], cells.background[might])
-        expected = float(cells.weights[might] @ by_chance)
+        expected = float(expected_to_show(level, cells.ones + cells.zeros, *chance, candidates))
         found = int(cells.weights[altered] @ (shown[altered] >= level))
         best = max(best, evidence_of_count(found, expected, len(levels)))
     return best
@@ -63,12 +61,3 @@ def least_and_median(shown: NDArray[np.float64], weights: NDArray[np.int64]) -> 
     so_far = np.cumsum(weights[order])
     middle = int(np.searchsorted(so_far, (so_far[-1] - 1) // 2, side="right"))
     return shown[order[[0, middle]]]
-
-
-def _binomial_tails(
-    successes: NDArray[np.float64], trials: NDArray[np.int64], chance: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the probability of more than so many successes; equal cases, of which there are many, once."""
-    cases, case = np.unique(np.stack([successes, trials, chance]), axis=1, return_inverse=True)
-    tails: NDArray[np.float64] = binom.sf(*cases)[case]
-    return tails

@@ -35,9 +35,8 @@ from saltmine.matrix.validation import (
     reject_unreadable,
 )
 from saltmine.matrix.weights import Weights
-from saltmine.model.association import find_carriers
+from saltmine.model.items import ItemFigures
 from saltmine.model.judgement import Judgement
-from saltmine.model.patterns import count_hits, entries
 from saltmine.progress import Listener, Progress, ProgressBar
 from saltmine.restarts import Restarts
 
@@ -196,28 +195,11 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
 
     def _store(self, model: BinaryModel, data: LabelledMatrix, bits: BitMatrix) -> None:
         """Keep the model in the order of the input, with the counts that encoding and tables need."""
-        present = np.flatnonzero(data.item_of >= 0)
-        item = data.item_of[present]
-
-        def of_input(figures: NDArray[Any]) -> NDArray[Any]:
-            """Give every column of the input the figure of its item, on the last axis."""
-            whole = np.zeros((*figures.shape[:-1], data.n_features), dtype=figures.dtype)
-            whole[..., present] = figures[..., item]
-            return whole
-
+        self._items, self.carrier_counts_ = ItemFigures.of(bits, model, data.item_of)
         self.n_components_ = model.rank
-        self.components_ = of_input(model.X.T)
-        self.alterations_ = of_input(model.V.transpose(0, 2, 1))
         self.usage_ = model.Y[data.row_of]
         self.usage_counts_ = bits.used(model.Y)
-        self.noise_counts_ = of_input(bits.noise_counts(model))
-        self.item_counts_ = of_input(bits.class_counts)
         self.class_counts_ = np.array(bits.class_sizes)
-        carriers = find_carriers(bits, model)
-        self.carrier_counts_ = bits.used(carriers)
-        pattern, column, _ = entries(self.components_, self.alterations_)
-        self._carrier_hits = count_hits(bits, carriers, pattern, data.item_of[column])
-        self._hits = count_hits(bits, model.Y, pattern, data.item_of[column])
         self.stability_ = None
         self.about_: dict[str, Any] = {}
         self.preparation_ = None

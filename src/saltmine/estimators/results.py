@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from saltmine.estimators.unfolding import ByColumn
 from saltmine.matrix.labels import class_numbers
 from saltmine.matrix.validation import BinaryMatrix
 from saltmine.model.files import save_model
@@ -25,15 +26,13 @@ if TYPE_CHECKING:
     from saltmine.plots import Plots
 
 
-class FittedResults(BaseEstimator):
+class FittedResults(ByColumn, BaseEstimator):
     """An estimator that has been fitted, but for the fit itself."""
 
     # The name of the estimator in model files.
     _kind: ClassVar[str]
 
     n_components_: int
-    components_: NDArray[np.bool_]
-    alterations_: NDArray[np.bool_]
     usage_counts_: NDArray[np.int64]
     classes_: NDArray[Any]
     row_labels_: NDArray[Any]
@@ -95,7 +94,7 @@ class FittedResults(BaseEstimator):
 
     def _repr_html_inner(self) -> str:
         """Show a fitted model in a notebook by what it found, any other by its parameters."""
-        if not hasattr(self, "components_"):
+        if not hasattr(self, "classes_"):
             return str(super()._repr_html_inner())
         from saltmine.notebook import model_html
 

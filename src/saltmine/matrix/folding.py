@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.compiled import compiled
@@ -134,8 +135,8 @@ def take(
     """Return these rows and items; ``item_of`` is the new number of every column, in rising order, -1 if left out."""
     if isinstance(matrix, np.ndarray):
         return np.ascontiguousarray(matrix[np.ix_(rows, items)])
-    import scipy.sparse as sp
-
+    if len(items) == len(item_of) and np.array_equal(rows, np.arange(matrix.shape[0])):
+        return matrix
     chosen = np.zeros(len(item_of), dtype=bool)
     chosen[items] = True
     sizes = np.zeros(len(rows) + 1, dtype=np.int64)

@@ -166,8 +166,9 @@ def as_binary(X: NDArray[Any] | sp.csr_array, binarize: float | None, names: Tab
 
 
 def _sparse_as_binary(X: sp.csr_array, binarize: float | None, names: TableNames) -> sp.csr_array:
-    X = X.copy()
-    X.sum_duplicates()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     if X.dtype.kind == "f":
         _reject_stored(~np.isfinite(X.data), X, names, _not_finite)
     if binarize is None:
@@ -180,9 +181,12 @@ def _sparse_as_binary(X: sp.csr_array, binarize: float | None, names: TableNames
         )
     else:
         ones = X.data > binarize
-    X.data = ones.astype(np.int8)
-    X.eliminate_zeros()
-    return X
+    # What is stored may be large: its places are shared with the input as long as nothing has to go.
+    binary = sp.csr_array((ones.view(np.int8), X.indices, X.indptr), shape=X.shape)
+    if not ones.all():
+        binary = binary.copy()
+        binary.eliminate_zeros()
+    return binary
 
 
 Explanation = Callable[[TableNames, int, int, Any], str]

@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.model.items import ItemFigures
 from saltmine.model.stability import Stability
 from saltmine.whole import whole_file
 
 FORMAT = "saltmine model"
 # Version 2 has the evidence of patterns and alterations; version 3 gains, carriers, stability, names of the rows, what
-# is known of the data and how it was prepared.
-VERSION = 3
+# is known of the data and how it was prepared; version 4 has one of identical columns.
+VERSION = 4
 # Boolean arrays are packed eight to a byte.
 _PACKED = ("components_", "alterations_", "usage_")
-_PLAIN = ("usage_counts_", "noise_counts_", "item_counts_", "_hits", "history_")
+_PLAIN = ("usage_counts_", "history_")
 # Figures per pattern and per class and pattern, and the version that they came with.
 _FIGURES = {
     "pattern_evidence_": 2,
@@ -28,7 +29,6 @@ _FIGURES = {
     "pattern_gain_": 3,
     "alteration_gain_": 3,
 }
-_CARRIERS = ("carrier_counts_", "_carrier_hits")
 _STABILITY = ("patterns", "alterations", "entries")
 _NUMBERS = ("n_components_", "n_features_in_", "n_iter_", "description_length_", "null_description_length_")
 
@@ -46,7 +46,7 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
     labels = np.asarray(estimator.classes_)
     if labels.dtype.kind not in "OUbiuf" or not all(isinstance(v, (str, int, float)) for v in labels.tolist()):
         raise TypeError(f"Labels such as {labels.tolist()[0]!r} cannot be stored in a file; use text or numbers.")
-    names = estimator._item_names
+    names, items = estimator._item_names, estimator._items
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -59,13 +59,17 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
         "about": estimator.about_,
         "preparation": None if estimator.preparation_ is None else estimator.preparation_.to_dict(),
         "refits": 0 if estimator.stability_ is None else estimator.stability_.refits,
-        "shape": [*np.shape(estimator.usage_), *np.shape(estimator.alterations_)],
+        "shape": [*np.shape(estimator.usage_), len(labels), estimator.n_components_, estimator.n_features_in_],
+        "items": items.components.shape[1],
         **{name: np.asarray(getattr(estimator, name)).item() for name in _NUMBERS},
     }
-    arrays: dict[str, NDArray[Any]] = {name: np.packbits(getattr(estimator, name)) for name in _PACKED}
+    bits = {"components_": items.components, "alterations_": items.alterations, "usage_": estimator.usage_}
+    arrays: dict[str, NDArray[Any]] = {name: np.packbits(bits[name]) for name in _PACKED}
     arrays |= {name: getattr(estimator, name) for name in (*_PLAIN, *_FIGURES)}
-    if estimator.carrier_counts_ is not None:
-        arrays |= {name: getattr(estimator, name) for name in _CARRIERS}
+    arrays |= {"item_of": items.item_of, "item_counts_": items.item_counts, "noise_counts_": items.noise_counts}
+    arrays["_hits"] = items.hits
+    if estimator.carrier_counts_ is not None and items.carrier_hits is not None:
+        arrays |= {"carrier_counts_": estimator.carrier_counts_, "_carrier_hits": items.carrier_hits}
     if estimator.stability_ is not None:
         arrays |= {f"stability_{name}": getattr(estimator.stability_, name) for name in _STABILITY}
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
@@ -126,25 +130,48 @@ def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: dict[str, ND
         _demand(isinstance(header[name], (int, float)), f"{name} is no number")
         setattr(estimator, name, header[name])
     _demand((estimator.n_components_, estimator.n_features_in_) == (rank, n), "rank or number of columns differ")
-    shapes = {"components_": (rank, n), "alterations_": (c, rank, n), "usage_": (m, rank)}
-    for name in _PACKED:
-        count = int(np.prod(shapes[name]))
-        _demand(arrays[name].shape == (-(-count // 8),), f"{name} has the wrong length")
-        bits = np.unpackbits(arrays[name], count=count)
-        setattr(estimator, name, bits.astype(bool).reshape(shapes[name]))
-    entries = int(estimator.components_.sum() + estimator.alterations_.sum())
-    shapes = {"usage_counts_": (c, rank), "noise_counts_": (c, n), "item_counts_": (c, n), "_hits": (c, entries)}
-    for name, shape in shapes.items():
-        counts = arrays[name]
-        _demand(counts.dtype.kind == "i" and not (counts < 0).any(), f"{name} holds no counts")
-        _demand(counts.shape == shape, f"{name} has shape {counts.shape}, expected {shape}")
-        setattr(estimator, name, counts)
+    n_items = int(header["items"]) if header["version"] >= 4 else n
+    shapes = {"components_": (rank, n_items), "alterations_": (c, rank, n_items), "usage_": (m, rank)}
+    bits = {name: _unpack(arrays[name], shapes[name], name) for name in _PACKED}
+    estimator.usage_ = bits["usage_"]
+    n_entries = int(bits["components_"].sum() + bits["alterations_"].sum())
+    shapes = {"usage_counts_": (c, rank), "noise_counts_": (c, n_items), "item_counts_": (c, n_items)}
+    shapes |= {"_hits": (c, n_entries)}
+    if header["version"] >= 3 and "carrier_counts_" in arrays:
+        shapes |= {"carrier_counts_": (c, rank), "_carrier_hits": (c, n_entries)}
+    counts = {name: _counts(arrays[name], shape, name) for name, shape in shapes.items()}
+    estimator.usage_counts_ = counts["usage_counts_"].astype(np.int64)
+    estimator.carrier_counts_ = counts.get("carrier_counts_")
+    item_of = arrays["item_of"] if header["version"] >= 4 else np.arange(n)
+    _demand(item_of.shape == (n,) and item_of.dtype.kind == "i", "the items of the columns differ")
+    _demand(not n or (item_of.min() >= -1 and item_of.max() < n_items), "the items of the columns differ")
+    estimator._items = ItemFigures(
+        item_of,
+        bits["components_"],
+        bits["alterations_"],
+        counts["item_counts_"],
+        counts["noise_counts_"],
+        counts["_hits"],
+        counts.get("_carrier_hits"),
+    )
     for name, since in _FIGURES.items():
         shape = (rank,) if name.startswith("pattern") else (c, rank)
         known = arrays[name] if header["version"] >= since else np.full(shape, np.nan)
         setattr(estimator, name, _figures(known, shape, name))
     estimator.history_ = arrays["history_"]
     _demand(estimator.history_.dtype.kind == "f" and estimator.history_.ndim == 1, "history_ is no list of numbers")
+
+
+def _unpack(packed: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[np.bool_]:
+    count = int(np.prod(shape))
+    _demand(packed.shape == (-(-count // 8),), f"{name} has the wrong length")
+    return np.unpackbits(packed, count=count).astype(bool).reshape(shape)
+
+
+def _counts(counts: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:
+    _demand(counts.dtype.kind == "i" and not (counts < 0).any(), f"{name} holds no counts")
+    _demand(counts.shape == shape, f"{name} has shape {counts.shape}, expected {shape}")
+    return counts
 
 
 def _restore_names(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -177,7 +204,7 @@ def _plain_names(names: NDArray[Any] | None) -> list[Any] | None:
 def _restore_extras(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Restore what came with version 3; older files leave it unknown."""
     estimator.row_names_, estimator.about_, estimator.preparation_ = None, {}, None
-    estimator.carrier_counts_, estimator._carrier_hits, estimator.stability_ = None, None, None
+    estimator.stability_ = None
     if header["version"] < 3:
         return
     m, rank, c, _, n = header["shape"]
@@ -193,13 +220,9 @@ def _restore_extras(estimator: Any, header: dict[str, Any], arrays: dict[str, ND
 
         estimator.preparation_ = Prepare.from_dict(header["preparation"])
         _demand(len(estimator.preparation_.item_names_) == n, "the preparation makes other columns")
-    if "carrier_counts_" in arrays:
-        for name, shape in zip(_CARRIERS, ((c, rank), estimator._hits.shape), strict=True):
-            counts = arrays[name]
-            _demand(counts.dtype.kind == "i" and counts.shape == shape, f"{name} holds no counts")
-            setattr(estimator, name, counts)
     if header["refits"]:
-        shapes = {"patterns": (rank,), "alterations": (c, rank), "entries": (estimator._hits.shape[1],)}
+        n_entries = int(estimator.components_.sum() + estimator.alterations_.sum())
+        shapes = {"patterns": (rank,), "alterations": (c, rank), "entries": (n_entries,)}
         parts = {name: _figures(arrays[f"stability_{name}"], shape, name) for name, shape in shapes.items()}
         estimator.stability_ = Stability(int(header["refits"]), **parts)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.binary.bits import BitMatrix
 from saltmine.model.association import correct, highest_of_all
+from saltmine.model.items import ItemFigures, entries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,38 +17,6 @@ if TYPE_CHECKING:
 
 COMMON = "common"
 SHARED, ADDED, ONLY = "shared", "added", "only"
-
-
-def entries(
-    components: NDArray[np.bool_], alterations: NDArray[np.bool_]
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """List what the patterns consist of: pattern, item and class of every entry, -1 for the shared part.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> shared = np.array([[True, False]])
-    >>> altered = np.array([[[False, True]], [[False, False]]])
-    >>> [column.tolist() for column in entries(shared, altered)]
-    [[0, 0], [0, 1], [-1, 0]]
-    """
-    owner, pattern, item = np.nonzero(np.concatenate([components[None], alterations]))
-    order = np.lexsort((item, owner, pattern))
-    return pattern[order], item[order], owner[order] - 1
-
-
-def count_hits(
-    bits: BitMatrix, rows: NDArray[np.bool_], pattern: NDArray[np.intp], item: NDArray[np.intp]
-) -> NDArray[np.int64]:
-    """Count for every entry, of this pattern and item, how often its item occurs in the rows of its pattern.
-
-    ``rows``, (m, r), says which these are: those that use it, or those that carry it. Shape (c, entries).
-    """
-    hits = np.zeros((len(bits.blocks), len(pattern)), dtype=np.int64)
-    for s, words in enumerate(bits.layout.pack(rows.T)):
-        of_pattern = np.flatnonzero(pattern == s)
-        hits[:, of_pattern] = bits.hits(words, item[of_pattern])
-    return hits
 
 
 class Fitted(Protocol):
@@ -61,13 +29,12 @@ class Fitted(Protocol):
     usage_counts_: NDArray[np.int64]
     item_counts_: NDArray[np.int64]
     carrier_counts_: NDArray[np.int64] | None
-    _carrier_hits: NDArray[np.int64] | None
     pattern_evidence_: NDArray[np.float64]
     alteration_evidence_: NDArray[np.float64]
     pattern_gain_: NDArray[np.float64]
     alteration_gain_: NDArray[np.float64]
     stability_: Stability | None
-    _hits: NDArray[np.int64]
+    _items: ItemFigures
     _item_names: NDArray[Any] | None
 
 
@@ -76,12 +43,13 @@ def pattern_table(model: Fitted) -> pd.DataFrame:
     import pandas as pd
 
     pattern, item, owner = entries(model.components_, model.alterations_)
+    hits, carrier_hits = model._items.hits_of(pattern, item, owner)
     own = of_one_class(model)[pattern]
     # A pattern that one class alone uses belongs to that class, shared part and all.
     belongs_to = np.where(own & (owner < 0), model.usage_counts_.argmax(axis=0)[pattern], owner)
     # And no part of it alters another.
     altering = np.where(own, -1, owner)
-    p_value, q_value = _tests(model, pattern, item, owner)
+    p_value, q_value = _tests(model, pattern, item, owner, carrier_hits)
     columns = {
         "pattern": pattern,
         "item": item if model._item_names is None else model._item_names[item],
@@ -96,7 +64,7 @@ def pattern_table(model: Fitted) -> pd.DataFrame:
         columns["stability"] = model.stability_.entries
     for a, label in enumerate(model.classes_):
         used = model.usage_counts_[a, pattern]
-        support = _share(model._hits[a], used)
+        support = _share(hits[a], used)
         share = _share(model.item_counts_[a, item], np.full(len(item), model.class_counts_[a]))
         columns[f"usage_{label}"] = used
         columns[f"support_{label}"] = support
@@ -126,7 +94,11 @@ def _kinds(model: Fitted, pattern: NDArray[np.intp], item: NDArray[np.intp], own
 
 
 def _tests(
-    model: Fitted, pattern: NDArray[np.intp], item: NDArray[np.intp], owner: NDArray[np.intp]
+    model: Fitted,
+    pattern: NDArray[np.intp],
+    item: NDArray[np.intp],
+    owner: NDArray[np.intp],
+    carrier_hits: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Test what belongs to a class: p- and q-values of every entry, NaN for what is shared.
 
@@ -134,10 +106,10 @@ def _tests(
     chosen with what the class adds in view, so that among these rows the added items are frequent by choice.
     """
     p_value, per_pattern = np.full(len(pattern), np.nan), np.full(len(model.components_), np.nan)
-    if model.carrier_counts_ is None or model._carrier_hits is None:
+    if model.carrier_counts_ is None or carrier_hits is None:
         return p_value, p_value
     added = np.flatnonzero((owner >= 0) & ~of_one_class(model)[pattern])
-    p_value[added] = _test_added(model, pattern[added], item[added], owner[added], model._carrier_hits[:, added])
+    p_value[added] = _test_added(model, pattern[added], item[added], owner[added], carrier_hits[:, added])
     own = np.flatnonzero(of_one_class(model))
     carriers, rows = model.carrier_counts_[:, own], np.repeat(model.class_counts_[:, None], len(own), axis=1)
     users = model.usage_counts_[:, own].argmax(axis=0)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from saltmine.model.patterns import entries
+from saltmine.model.items import entries
 
 Bools = NDArray[np.bool_]
 # Draws of groups until every class is there.

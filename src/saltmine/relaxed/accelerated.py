@@ -24,8 +24,9 @@ from saltmine.relaxed.palm import Descent
 
 # Inertia stays below one, and starts again when the objective rises.
 MOST_INERTIA = 0.99
-# The descent runs at a multiple of so many patterns: whole registers of the processor, in loops and in BLAS.
-PATTERNS_AT_ONCE = 8
+# The descent runs at a multiple of so many patterns, which loops and BLAS take at once; and at no fewer than a sum of
+# rows takes at once (`matrix.lanes`).
+PATTERNS_AT_ONCE, FEWEST_PATTERNS = 4, 8
 
 
 class AcceleratedDescent:
@@ -207,7 +208,8 @@ def _widened(factor: NDArray[np.float32]) -> NDArray[np.float32]:
     Their products with the data are zero. What is left of their gradients is what they would cost: u / 2 in X and V,
     and in Y a code of at least 1 / 2.
     """
-    more = -factor.shape[-1] % PATTERNS_AT_ONCE
+    rank = factor.shape[-1]
+    more = -rank % (FEWEST_PATTERNS if rank < FEWEST_PATTERNS else PATTERNS_AT_ONCE)
     return np.concatenate([factor, np.zeros((*factor.shape[:-1], more), dtype=np.float32)], axis=-1)
 
 

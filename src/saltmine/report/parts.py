@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.model.patterns import ONLY, entries, of_one_class
+from saltmine.model.items import entries
+from saltmine.model.patterns import ONLY, of_one_class
 from saltmine.report.layout import Layout
 
 # Items shown of a part: the first number with which all of them take less than the budget of characters.
