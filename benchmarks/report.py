@@ -22,6 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from saltmine import CSalt
+from saltmine.algorithms import Solution
 from saltmine.binary.bits import BitMatrix
 from saltmine.binary.description import description_length, null_length
 from saltmine.binary.model import BinaryModel
@@ -73,11 +74,10 @@ def _as_fitted(
     classes = np.array([f"class {a:02}" for a in range(len(covers))])
     data = LabelledMatrix.from_rows(rows, numbers, len(classes))
     bits = BitMatrix(data.matrix, data.blocks)
-    estimator._judge(Judgement.of(bits, model), len(classes))
+    length = description_length(bits, model)
+    solution = Solution(model, length, length)
+    estimator._store_run(solution, Judgement.of(bits, model), null_length(bits), classes, numbers)
     estimator._store(model, data, bits)
-    estimator.classes_, estimator.row_labels_ = classes, classes[numbers]
-    estimator.description_length_ = description_length(bits, model)
-    estimator.null_description_length_ = null_length(bits)
     return estimator
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from saltmine.algorithms import Settings, Solution, Task, saltmine
 from saltmine.binary.bits import BitMatrix, Layout, Words
-from saltmine.binary.block import ItemBlock
+from saltmine.binary.block import ItemBlock, carried_model
 from saltmine.binary.extension import Extension, Start
-from saltmine.binary.model import BinaryModel, drop_idle_parts
+from saltmine.binary.model import BinaryModel
 from saltmine.cluster.crew import Crew, LocalCrew
 from saltmine.matrix.operator import Operator
 from saltmine.matrix.threads import ThreadTeam, cut
@@ -92,7 +92,7 @@ def search_wide(
     judgement, length = extension.judge()
     score, without = extension.score(), extension.null_length()
     usage = rows.layout.unpack(extension.plan.usage).T
-    kept = np.flatnonzero(extension.plan.used) if score < without else np.zeros(0, dtype=np.intp)
+    kept = extension.kept if score < without else np.zeros(0, dtype=np.intp)
     model = BinaryModel(
         np.zeros((0, len(kept)), bool), np.zeros((len(rows.blocks), 0, len(kept)), bool), usage[:, kept]
     )
@@ -118,26 +118,8 @@ def search_here(
     crew = LocalCrew(blocks, team)
     sample = bits.columns[item_of[columns]]
     extension, found = search_wide(sample, Rows.of(bits), crew, settings, make_operator, team, rng)
-    kept = np.flatnonzero(extension.plan.used)[: found.model.rank]
-    found.model = carried_model(blocks, kept, found.model.Y, bits.blocks)
+    found.model = carried_model(blocks, extension.kept[: found.model.rank], found.model.Y)
     return found
-
-
-def carried_model(
-    blocks: list[ItemBlock], patterns: NDArray[np.intp], usage: NDArray[np.bool_], classes: list[slice]
-) -> BinaryModel:
-    """Return the model whose items are in these blocks, one after the other."""
-    n, c, rank = sum(block.bits.shape[1] for block in blocks), len(classes), len(patterns)
-    X, V = np.empty((n, rank), dtype=bool), np.empty((c, n, rank), dtype=bool)
-    at = 0
-    for block in blocks:
-        part = slice(at, at + block.bits.shape[1])
-        for k, s in enumerate(patterns):
-            carried = block.carriers_of(int(s))
-            shared = np.logical_and.reduce(carried, axis=0)
-            X[part, k], V[:, part, k] = shared, carried & ~shared
-        at = part.stop
-    return drop_idle_parts(BinaryModel(X, V, usage), classes)
 
 
 def _fold(sample: Words, rows: Rows) -> BitMatrix:

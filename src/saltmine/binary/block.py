@@ -6,6 +6,7 @@ decides about rows, and tells all blocks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from saltmine.binary import extension_kernels as kernels
 from saltmine.binary.bits import BitMatrix, Ints, Words
 from saltmine.binary.extension_kernels import Evidence, Plan, Sums
+from saltmine.binary.model import BinaryModel, drop_idle_parts
 from saltmine.binary.prepared import prepare
 
 Floats = NDArray[np.float64]
@@ -126,3 +128,19 @@ class ItemBlock:
 
 def _counts(rank: int, *shapes: tuple[int, ...]) -> list[Any]:
     return [np.zeros((rank, *shape), dtype=np.int64) for shape in shapes]
+
+
+def carried_model(blocks: Sequence[ItemBlock], patterns: NDArray[np.intp], usage: NDArray[np.bool_]) -> BinaryModel:
+    """Return the model of these patterns, whose items are in these blocks, one after the other."""
+    classes = blocks[0].bits.blocks
+    n, c, rank = sum(block.bits.shape[1] for block in blocks), len(classes), len(patterns)
+    X, V = np.empty((n, rank), dtype=bool), np.empty((c, n, rank), dtype=bool)
+    at = 0
+    for block in blocks:
+        part = slice(at, at + block.bits.shape[1])
+        for k, s in enumerate(patterns):
+            carried = block.carriers_of(int(s))
+            shared = np.logical_and.reduce(carried, axis=0)
+            X[part, k], V[:, part, k] = shared, carried & ~shared
+        at = part.stop
+    return drop_idle_parts(BinaryModel(X, V, usage), classes)

@@ -241,6 +241,19 @@ class Extension:
         lengths = -(used + 1) * np.log(used)
         return float(lengths.sum() + code[2] + ((used + 1).sum() + code[1]) * np.log(total))
 
+    @property
+    def kept(self) -> NDArray[np.intp]:
+        """Numbers of the patterns that rows use."""
+        return np.flatnonzero(self.plan.used)
+
+    def find_carriers(self) -> NDArray[np.bool_]:
+        """Say which rows have more than half of a pattern's items; see `association.find_carriers`."""
+        several = (self._per_class(self.plan.usage) > 0).sum(axis=1) >= 2
+        whole = ~several | (self.sums.shared < 2)
+        counts = np.sum(self.crew.run("carried", self.plan, whole), axis=0)
+        carriers: NDArray[np.bool_] = 2 * counts > np.where(whole, self.sums.items, self.sums.shared)
+        return carriers
+
     def judge(self) -> tuple[Judgement, float]:
         """Return what speaks for every part of the model, and f as the paper prints it."""
         found = _added(self.crew.run("judge", self.plan))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from saltmine.algorithms import ALGORITHMS, PRECISION, USUALLY_DONE, Settings, S
 from saltmine.binary.bits import BitMatrix
 from saltmine.binary.description import null_length
 from saltmine.binary.model import BinaryModel
+from saltmine.cluster.inputs import is_lazy
 from saltmine.estimators.results import FittedResults
 from saltmine.matrix.device import on_device, open_device
 from saltmine.matrix.labelled import LabelledMatrix
@@ -35,13 +36,17 @@ from saltmine.matrix.validation import (
     reject_unreadable,
 )
 from saltmine.matrix.weights import Weights
+from saltmine.model.association import find_carriers
 from saltmine.model.items import ItemFigures
 from saltmine.model.judgement import Judgement
 from saltmine.progress import Listener, Progress, ProgressBar
 from saltmine.restarts import Restarts
 
 if TYPE_CHECKING:
+    from saltmine.cluster.fitting import Found
     from saltmine.wide import MakeOperator
+
+Result = TypeVar("Result")
 
 
 class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResults):
@@ -64,6 +69,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         fold: bool = True,
         storage: str = "auto",
         device: str | None = None,
+        client: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -80,6 +86,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         self.fold = fold
         self.storage = storage
         self.device = device
+        self.client = client
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -90,52 +97,107 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
     def _fit(self, X: Any, y: Any, item_names: Any = None, row_names: Any = None) -> Self:
         with _all_or_nothing(self):
             self._check_parameters()
-            rows = self._binary_rows(X, reset=True)
-            self._take_names(item_names, row_names, rows.shape[0])
-            if y is None:
-                classes, numbers = np.array([0]), np.zeros(rows.shape[0], dtype=np.intp)
+            if self.client is not None or is_lazy(X):
+                self._fit_blocks(X, y, item_names, row_names)
             else:
-                classes, numbers = class_numbers(y, rows.shape[0])
-            searched = numbers if self._alterations else np.zeros_like(numbers)
-            data = LabelledMatrix.from_rows(rows, searched, len(classes) if self._alterations else 1, fold=self.fold)
-            bits = BitMatrix(data.matrix, data.blocks, data.weights)
-            solution = self._search(data, bits)
-            by_area = _by_area(solution.model, bits)
-            model = solution.model.keep(by_area)
-            judged = Judgement.of(bits, model) if solution.judgement is None else solution.judgement.keep(by_area)
-            self._judge(judged, len(classes))
-            if len(classes) > len(data.blocks):
-                # The search knew one class; the reporting is split by the labels.
-                whole = LabelledMatrix.from_rows(rows, numbers, len(classes), fold=self.fold)
-                model, data = _split(model, data, whole), whole
-                bits = BitMatrix(data.matrix, data.blocks, data.weights)
-            self._store(model, data, bits)
-            self.classes_ = classes
-            self.row_labels_ = classes[numbers]
-            self.description_length_ = solution.length
-            self.null_description_length_ = null_length(bits)
-            self.n_iter_ = solution.n_iter
-            self.history_ = np.array(solution.history)
+                rows = self._binary_rows(X, reset=True)
+                self._take_names(item_names, row_names, rows.shape[0])
+                self._fit_rows(rows, y)
         return self
 
+    def _fit_rows(self, rows: BinaryMatrix, y: Any) -> None:
+        """Fit data that is in memory."""
+        classes, numbers = self._classes(y, rows.shape[0])
+        searched = numbers if self._alterations else np.zeros_like(numbers)
+        data = LabelledMatrix.from_rows(rows, searched, len(classes) if self._alterations else 1, fold=self.fold)
+        bits = BitMatrix(data.matrix, data.blocks, data.weights)
+        solution = self._search(data, bits)
+        by_area = _by_area(solution.model, bits)
+        model = solution.model.keep(by_area)
+        judged = Judgement.of(bits, model) if solution.judgement is None else solution.judgement.keep(by_area)
+        self._store_run(solution, judged, null_length(bits), classes, numbers)
+        if len(classes) > len(data.blocks):
+            # The search knew one class; the reporting is split by the labels.
+            whole = LabelledMatrix.from_rows(rows, numbers, len(classes), fold=self.fold)
+            model, data = _split(model, data, whole), whole
+            bits = BitMatrix(data.matrix, data.blocks, data.weights)
+        self._store(model, data, bits)
+
+    def _fit_blocks(self, X: Any, y: Any, item_names: Any, row_names: Any) -> None:
+        """Fit data that is read lazily, or shared by a cluster."""
+        # Few fits need a cluster.
+        from saltmine.cluster import fitting, inputs
+
+        with ExitStack() as stack:
+            client = stack.enter_context(fitting.open_client(self.client))
+            data = inputs.open_blocks(X) if is_lazy(X) else self._binary_rows(X, reset=True)
+            if isinstance(data, inputs.LazyMatrix):
+                self.n_features_in_, self._item_names = data.shape[1], data.item_names
+                self.row_names_: NDArray[Any] | None = None
+            self._take_names(item_names, row_names, data.shape[0])
+            classes, numbers = self._classes(y, data.shape[0])
+            if fitting.is_small(data.shape):
+                rows = data
+                if isinstance(data, inputs.LazyMatrix):
+                    rows = fitting.read_whole(data, self.binarize, client)
+                self._fit_rows(rows, y)
+                return
+            self._demand_blocks(len(classes))
+            labels = fitting.Labels(numbers, len(classes))
+            team = stack.enter_context(ThreadTeam())
+            crew = stack.enter_context(fitting.open_crew(data, labels, client, team, self.binarize))
+
+            def search(settings: Settings, rng: np.random.Generator) -> fitting.Found:
+                return fitting.search_blocks(crew, labels, settings, self._operators(team), team, rng)
+
+            found = self._best(search, lambda found: found.solution, len(classes), n_jobs=1)
+        self._store_found(found, classes, numbers)
+
+    def _demand_blocks(self, n_classes: int) -> None:
+        if self.algorithm != "saltmine":
+            raise ValueError("Data of this size is fitted in blocks, which only algorithm='saltmine' does.")
+        if not self._alterations and n_classes > 1:
+            raise ValueError("Data of this size is fitted in blocks, where Primp takes no y; leave y out.")
+
+    def _classes(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        if y is None:
+            return np.array([0]), np.zeros(n_rows, dtype=np.intp)
+        return class_numbers(y, n_rows)
+
     def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
-        """Run all restarts and return the best solution."""
+        """Run all restarts on data in memory and return the best solution."""
         # Compiled code is loaded when it is needed.
         from saltmine.wide import is_wide, search_here
 
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_restarts)
-        with ExitStack() as stack:
-            team = stack.enter_context(ThreadTeam())
-            if not len(data.items):
-                return without_patterns(bits)
+        if not len(data.items):
+            return without_patterns(bits)
+        with ThreadTeam() as team:
             operator_of = self._operators(team)
             wide = self.algorithm == "saltmine" and is_wide(bits.shape)
             task = None if wide else Task(operator_of(data.matrix, data.blocks, data.weights), bits, team)
+
+            def search(settings: Settings, rng: np.random.Generator) -> Solution:
+                if task is None:
+                    return search_here(bits, data.item_of, settings, operator_of, team, rng)
+                return ALGORITHMS[self.algorithm](task, settings, rng)
+
+            return self._best(search, lambda solution: solution, len(data.blocks), self.n_jobs)
+
+    def _best(
+        self,
+        search: Callable[[Settings, np.random.Generator], Result],
+        solution_of: Callable[[Result], Solution],
+        n_classes: int,
+        n_jobs: int | None,
+    ) -> Result:
+        """Search once per restart, and return the best result."""
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_restarts)
+        with ExitStack() as stack:
             listeners = [] if self.callback is None else [self.callback]
             bar = stack.enter_context(ProgressBar(type(self).__name__, self.n_restarts)) if self.verbose else None
             if bar is not None:
                 listeners.append(bar.show)
-            restarts = Restarts(self.n_jobs)
+            restarts = Restarts(n_jobs)
             one_at_a_time = threading.Lock()
 
             def tell(now: Progress) -> None:
@@ -144,17 +206,14 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
                     for listener in listeners:
                         listener(now)
 
-            def run(restart: int, seed: int) -> Solution:
-                settings, rng = self._settings(len(data.blocks), restart, tell), np.random.default_rng(seed)
-                if task is None:
-                    solution = search_here(bits, data.item_of, settings, operator_of, team, rng)
-                else:
-                    solution = ALGORITHMS[self.algorithm](task, settings, rng)
+            def run(restart: int, seed: int) -> Result:
+                found = search(self._settings(n_classes, restart, tell), np.random.default_rng(seed))
                 if bar is not None:
+                    solution = solution_of(found)
                     bar.finish(restart, f"{solution.model.rank} patterns", solution.length)
-                return solution
+                return found
 
-            return min(restarts.run(run, seeds.tolist()), key=lambda solution: solution.score)
+            return min(restarts.run(run, seeds.tolist()), key=lambda found: solution_of(found).score)
 
     def _operators(self, team: ThreadTeam) -> MakeOperator:
         """Return how data becomes what the relaxed solve multiplies by."""
@@ -187,6 +246,27 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
             on_refine=on_refine,
         )
 
+    def _store_run(
+        self,
+        solution: Solution,
+        judged: Judgement,
+        null_length: float,
+        classes: NDArray[Any],
+        numbers: NDArray[np.intp],
+    ) -> None:
+        """Keep what the search says of the whole model, and what speaks for its parts."""
+        self.classes_ = classes
+        self.row_labels_ = classes[numbers]
+        self.description_length_ = solution.length
+        self.null_description_length_ = null_length
+        self.n_iter_ = solution.n_iter
+        self.history_ = np.array(solution.history)
+        self._judge(judged, len(classes))
+        self.n_components_ = solution.model.rank
+        self.stability_ = None
+        self.about_: dict[str, Any] = {}
+        self.preparation_ = None
+
     def _judge(self, judged: Judgement, n_classes: int) -> None:
         """Keep what speaks for every part of the model, by the classes that the search knew."""
         self.pattern_evidence_, self.pattern_gain_ = judged.evidence, judged.gain
@@ -195,14 +275,27 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
 
     def _store(self, model: BinaryModel, data: LabelledMatrix, bits: BitMatrix) -> None:
         """Keep the model in the order of the input, with the counts that encoding and tables need."""
-        self._items, self.carrier_counts_ = ItemFigures.of(bits, model, data.item_of)
-        self.n_components_ = model.rank
+        carriers = find_carriers(bits, model)
+        self._items = ItemFigures.of(bits, model, carriers, data.item_of)
+        self.carrier_counts_ = bits.used(carriers)
         self.usage_ = model.Y[data.row_of]
         self.usage_counts_ = bits.used(model.Y)
         self.class_counts_ = np.array(bits.class_sizes)
-        self.stability_ = None
-        self.about_: dict[str, Any] = {}
-        self.preparation_ = None
+
+    def _store_found(self, found: Found, classes: NDArray[Any], numbers: NDArray[np.intp]) -> None:
+        """Keep a model that was found in blocks, rows in the order of the input, largest pattern first."""
+        solution, items = found.solution, found.items
+        stacked = np.argsort(numbers, kind="stable")
+        usage = np.zeros_like(solution.model.Y)
+        usage[stacked] = solution.model.Y
+        used = np.stack([usage[numbers == a].sum(axis=0) for a in range(len(classes))])
+        by_area = np.argsort(-(items.carried() * used).sum(axis=0), kind="stable")
+        assert solution.judgement is not None  # a search in blocks judges what it finds
+        self._store_run(solution, solution.judgement.keep(by_area), found.null_length, classes, numbers)
+        self._items = items.keep(by_area)
+        self.usage_, self.usage_counts_ = usage[:, by_area], used[:, by_area]
+        self.carrier_counts_ = found.carrier_counts[:, by_area]
+        self.class_counts_ = np.bincount(numbers, minlength=len(classes))
 
     # ------------------------------------------------------------------ input
 

@@ -54,10 +54,11 @@ class LabelledMatrix:
         n_classes: int,
         keep_absent: bool = False,
         fold: bool = False,
+        fold_rows: bool = True,
     ) -> LabelledMatrix:
         """Stack the rows by class number; inside a class they keep their order. Absent items go, unless kept.
 
-        ``fold`` makes one of identical columns, and one of identical rows of a class.
+        ``fold`` makes one of identical columns, and, with ``fold_rows``, one of identical rows of a class.
 
         Examples
         --------
@@ -73,11 +74,8 @@ class LabelledMatrix:
         from saltmine.matrix.folding import column_keys, group, row_keys, take
 
         m, n = matrix.shape
-        if fold:
-            item_of, items = group(column_keys(matrix))
-            row_of, order = group(row_keys(matrix, numbers))
-        else:
-            item_of, items, row_of, order = np.arange(n), np.arange(n), np.arange(m), np.arange(m)
+        item_of, items = group(column_keys(matrix)) if fold else (np.arange(n), np.arange(n))
+        row_of, order = group(row_keys(matrix, numbers)) if fold and fold_rows else (np.arange(m), np.arange(m))
         if not keep_absent:
             item_of, items = _without_absent(matrix, item_of, items)
         # The rows that stay, class by class.

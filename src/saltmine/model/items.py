@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from saltmine.binary.bits import BitMatrix
 from saltmine.binary.model import BinaryModel
-from saltmine.model.association import find_carriers
 
 Bools = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -62,14 +62,13 @@ class ItemFigures:
     carrier_hits: NDArray[np.integer[Any]] | None
 
     @classmethod
-    def of(cls, bits: BitMatrix, model: BinaryModel, item_of: Indices) -> tuple[ItemFigures, NDArray[np.int64]]:
-        """Count what the tables need, and the rows of every class that carry a pattern, (c, r)."""
-        carriers = find_carriers(bits, model)
+    def of(cls, bits: BitMatrix, model: BinaryModel, carriers: Bools, item_of: Indices) -> ItemFigures:
+        """Count what the tables need; ``carriers``, (m, r), are the rows that carry a pattern."""
         components, alterations = np.ascontiguousarray(model.X.T), model.V.transpose(0, 2, 1).copy()
         pattern, item, _ = entries(components, alterations)
         # The smallest type that counts all rows: there may be millions of entries.
         small = np.min_scalar_type(-sum(bits.class_sizes) - 1)
-        figures = cls(
+        return cls(
             item_of.astype(np.int32) if bits.shape[1] < 2**31 else item_of,
             components,
             alterations,
@@ -78,7 +77,48 @@ class ItemFigures:
             count_hits(bits, model.Y, pattern, item).astype(small),
             count_hits(bits, carriers, pattern, item).astype(small),
         )
-        return figures, bits.used(carriers)
+
+    @classmethod
+    def joined(cls, parts: Sequence[ItemFigures]) -> ItemFigures:
+        """Put the figures of blocks of columns one after the other."""
+        offsets = np.concatenate([[0], np.cumsum([part.components.shape[1] for part in parts])])
+        listed = [entries(part.components, part.alterations) for part in parts]
+        pattern = np.concatenate([found[0] for found in listed])
+        item = np.concatenate([found[1] + offset for found, offset in zip(listed, offsets, strict=False)])
+        order = np.lexsort((item, np.concatenate([found[2] for found in listed]), pattern))
+        carrier_hits = [part.carrier_hits for part in parts if part.carrier_hits is not None]
+        return cls(
+            np.concatenate(
+                [np.where(part.item_of >= 0, part.item_of + at, -1) for part, at in zip(parts, offsets, strict=False)]
+            ),
+            np.concatenate([part.components for part in parts], axis=1),
+            np.concatenate([part.alterations for part in parts], axis=2),
+            np.concatenate([part.item_counts for part in parts], axis=1),
+            np.concatenate([part.noise_counts for part in parts], axis=1),
+            np.concatenate([part.hits for part in parts], axis=1)[:, order],
+            np.concatenate(carrier_hits, axis=1)[:, order],
+        )
+
+    def carried(self) -> Counts:
+        """Count the columns that every class has in every pattern, (c, r)."""
+        weights = np.bincount(self.item_of[self.item_of >= 0], minlength=self.components.shape[1])
+        counts: Counts = (self.components | self.alterations) @ weights
+        return counts
+
+    def keep(self, patterns: Indices) -> ItemFigures:
+        """Return the figures of these patterns, in this order."""
+        pattern, item, owner = entries(self.components, self.alterations)
+        new = np.full(len(self.components), -1)
+        new[patterns] = np.arange(len(patterns))
+        chosen = np.flatnonzero(new[pattern] >= 0)
+        order = chosen[np.lexsort((item[chosen], owner[chosen], new[pattern[chosen]]))]
+        return replace(
+            self,
+            components=self.components[patterns],
+            alterations=self.alterations[:, patterns],
+            hits=self.hits[:, order],
+            carrier_hits=None if self.carrier_hits is None else self.carrier_hits[:, order],
+        )
 
     def unfold(self, figures: NDArray[Any]) -> NDArray[Any]:
         """Give every column the figure of its item, on the last axis; none, or zero, to those without ones."""
