@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-quick wheel-check clean
+.PHONY: help demo test lint bench bench-quick bench-scale wheel-check clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -51,6 +51,15 @@ bench: $(VENV)/.dev ## Measure quality and time, all cases (about half an hour)
 bench-quick: $(VENV)/.dev ## A few of these measurements in about two minutes
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/planted.py --quick -o out/planted-quick.csv
+
+# Where a simulated genome is, if anywhere: make bench-scale GENOME=folder
+GENOME ?=
+
+bench-scale: $(VENV)/.dev ## Measure how time and memory grow, and the cluster's overhead (about half an hour)
+	$(BIN)/python benchmarks/products.py
+	$(BIN)/python benchmarks/cluster.py
+	$(if $(GENOME),$(BIN)/python benchmarks/scale.py --genome $(GENOME))
+	$(BIN)/python benchmarks/scale.py -o out
 
 wheel-check: $(VENV)/.dev ## Install the wheel into an empty environment and time its import
 	$(BIN)/python benchmarks/wheel.py

@@ -108,6 +108,8 @@ class Extension:
         for _ in range(MOST_TURNS):
             self.turns += 1
             self._take(_added(self.crew.run("solve", self.plan, changes=True)))
+            if not self.plan.used.any():
+                return
             usage = self._better_rows()
             if np.array_equal(usage, self.plan.usage):
                 return

@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from saltmine.cluster.errors import ClusterError
+
 # A full disk or a broken one is nobody's mistake.
 _NO_MISTAKE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 
@@ -40,6 +42,8 @@ def user_mistakes(prefix: str = "") -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise (Failed if error.errno in _NO_MISTAKE else WrongUse)(f"{prefix}{reason}.") from error
+    except ClusterError as error:
+        raise Failed(f"{prefix}{error}") from error
     except (ValueError, ImportError) as error:
         raise WrongUse(f"{prefix}{error}") from error
 

@@ -58,6 +58,8 @@ SEARCHING = (
         show_default=True,
         help="How to search.",
     ),
+    click.option("--device", metavar="NAME", help="Run the relaxed solve on a device, as cuda."),
+    click.option("--cluster", metavar="ADDRESS", help="Dask cluster that holds the data, as tcp://host:8786."),
     click.option(
         "--stability",
         type=click.IntRange(min=1),
@@ -187,6 +189,8 @@ def _fit(items: Items, given: dict[str, Any]) -> Any:
             binarize=given["binarize"],
             max_rank=given["max_rank"],
             n_restarts=given["restarts"] or (STARTS_OF_SMALL if np.prod(items.X.shape) <= SMALL else 1),
+            device=given["device"],
+            client=given["cluster"],
             n_jobs=given["jobs"],
             random_state=given["seed"],
             verbose=0 if given["quiet"] else 1,

@@ -47,6 +47,16 @@ class CSalt(ClassifierMixin, PatternModel):
     n_restarts : int
         Independent random starts; the model with the shortest description is kept. On clear data all starts of
         "saltmine" end in the same model; with much noise or small classes a few more pay.
+    fold : bool
+        Make one of identical columns, and one of identical rows of a class, with a weight: the same figures, with less
+        to look at. All results come back unfolded.
+    storage : {"auto", "dense", "sparse"}
+        How the relaxed solve holds the data; "auto" takes what is faster for its size and share of ones.
+    device : str or None
+        Where the relaxed solve runs: "cuda", "mps", "cupy" or another device of torch; None is this processor.
+    client : distributed.Client, str or None
+        A Dask cluster, or the address of its scheduler, that holds the data in blocks (docs/scaling.md). Data that is
+        read lazily goes to the client that is open, where there is one.
     n_jobs : int or None
         Restarts run at the same time.
     random_state : int, RandomState or None
@@ -64,6 +74,8 @@ class CSalt(ClassifierMixin, PatternModel):
         Number of patterns, r.
     components_ : (r, n) bool
         Shared patterns, largest first.
+    sparse_components_ : (r, n) CSR
+        The same as a sparse matrix: made of what is stored, without the dense one.
     alterations_ : (c, r, n) bool
         Items that a class adds to a pattern.
     usage_ : (m, r) bool
@@ -128,6 +140,8 @@ class CSalt(ClassifierMixin, PatternModel):
         Parameters
         ----------
         X : (m, n) array-like, DataFrame or sparse, 0/1
+            Also what is read lazily: a dask array, a zarr array or its path, or the path of a folder of .npz or
+            .parquet files, each with some of the rows.
         y : (m,) labels
             Needed; without labels, use `Primp`.
         item_names, row_names : lists of text, optional
