@@ -5,6 +5,8 @@ import io
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -15,6 +17,7 @@ from saltmine.cli.main import cli
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+CODE = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 SHOWN = re.findall(r"```text\n(.*?)```", README, flags=re.DOTALL)
 
 
@@ -44,7 +47,7 @@ def test_the_commands_run_and_print_what_is_shown(folder):
 
 
 def test_the_code_runs_and_the_output_is_the_one_shown(folder):
-    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    blocks = [block for block in CODE if "__main__" not in block]
     assert len(blocks) == 2
     mpl.use("Agg")
     printed = io.StringIO()
@@ -53,6 +56,14 @@ def test_the_code_runs_and_the_output_is_the_one_shown(folder):
     assert printed.getvalue().split() == SHOWN[1].split()
     assert (folder / "model.salt").exists()
     assert (folder / "report.html").exists()
+
+
+def test_the_script_for_a_cluster_runs(folder):
+    scripts = [block for block in CODE if "__main__" in block]
+    assert len(scripts) == 1
+    (folder / "large.py").write_text(scripts[0])
+    ran = subprocess.run([sys.executable, "large.py"], capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_every_file_it_points_to_exists():
