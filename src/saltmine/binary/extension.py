@@ -66,6 +66,8 @@ class Extension:
         self.plan: Plan
         self.sums: Sums
         self.turns = 0
+        self._weighed: tuple[Plan, Floats, Floats] | None = None
+        self._found: tuple[Plan, Evidence] | None = None
 
     def _per_class(self, usage: Words) -> Ints:
         """Count the rows of the input of every pattern and class, (R, c)."""
@@ -129,7 +131,7 @@ class Extension:
 
     def _better_rows(self) -> Words:
         """Return the rows of all patterns after every row has changed at most one of them, that which gains most."""
-        gains, shown = (sum(part) for part in zip(*self.crew.run("weigh", self.plan, self.total), strict=True))
+        gains, shown = self._weigh()
         used = np.maximum(self.plan.used, 1)[:, None]
         present = self.layout.unpack(self.plan.usage)
         gains = self._of_rows(gains) - np.log(self.total / used)
@@ -145,6 +147,19 @@ class Extension:
         present[trivial] = False
         return self.layout.pack(present)
 
+    def _weigh(self) -> tuple[Floats, Floats]:
+        """Return what every bit of all patterns saves and shows, (R, 64 W) each; of the present plan once."""
+        if self._weighed is None or self._weighed[0] is not self.plan:
+            gains, shown = (sum(part) for part in zip(*self.crew.run("weigh", self.plan, self.total), strict=True))
+            self._weighed = self.plan, gains, shown
+        return self._weighed[1:]
+
+    def _judged(self) -> Evidence:
+        """Return the evidence and the code of all patterns; of the present plan once."""
+        if self._found is None or self._found[0] is not self.plan:
+            self._found = self.plan, _added(self.crew.run("judge", self.plan))
+        return self._found[1]
+
     def _of_rows(self, figures: Floats) -> Floats:
         """Return figures per bit as figures per row, (R, m)."""
         rows = np.zeros((len(figures), self.layout.n_rows))
@@ -156,7 +171,7 @@ class Extension:
     def _remove_weak(self) -> bool:
         """Take away what chance explains: patterns, then use by single classes, then alterations."""
         usage = self.plan.usage.copy()
-        found = _added(self.crew.run("judge", self.plan))
+        found = self._judged()
         weak = (self.plan.used > 0) & (self._pattern_evidence(found) < -self.log_alpha)
         usage[weak] = 0
         if not weak.any():
@@ -188,8 +203,7 @@ class Extension:
 
     def _class_evidence(self) -> Floats:
         """Return the evidence that every class uses a pattern, (R, c); infinite where it does not."""
-        shown = sum(part[1] for part in self.crew.run("weigh", self.plan, self.total))
-        shown = self._of_rows(shown) * self.layout.unpack(self.plan.usage)
+        shown = self._of_rows(self._weigh()[1]) * self.layout.unpack(self.plan.usage)
         weighted = shown[:, self.layout.rows] * np.repeat(self.layout.weights, 64)[self.layout.places]
         edges = 64 * self.layout.edges
         of_class = np.searchsorted(edges, self.layout.places, side="right") - 1
@@ -258,7 +272,7 @@ class Extension:
 
     def judge(self) -> tuple[Judgement, float]:
         """Return what speaks for every part of the model, and f as the paper prints it."""
-        found = _added(self.crew.run("judge", self.plan))
+        found = self._judged()
         used, code, c = self.plan.used, self.sums.code, len(self.sizes)
         now = self._length(used, code)
         gain, altered = np.zeros(len(used)), np.full((c, len(used)), np.nan)
