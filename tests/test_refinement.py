@@ -13,6 +13,7 @@ from saltmine.binary.refinement import Refinement
 from saltmine.datasets import make_planted
 from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.matrix.threads import ThreadTeam
+from saltmine.matrix.weights import Weights
 
 
 def random_case(seed, sizes=(70, 5, 130), n=12, rank=4, density=0.4):
@@ -123,13 +124,72 @@ def test_items_are_chosen_as_well_as_by_trying_everything():
         carriers = np.array(carriers)
         saved = ((cells[0, :, i] - cells[1, :, i]) * carriers).sum()
         table = data.codes[i] * (1 if carriers.all() else carriers.sum())
-        errors = kernels.errors_length(data, i, int(opened.noise[i] - saved), log_total)
-        return errors + table + kernels.specificity_of(data, cells, i, carriers)
+        errors = kernels.errors_length(data.counted, data.codes[i], int(opened.noise[i] - saved), log_total)
+        return errors + table + kernels.specificity_of(data.cross, cells, i, carriers)
 
     assert new.carry.any()
     for i in range(10):
         best = min(cost(i, carriers) for carriers in product([False, True], repeat=2))
         assert cost(i, new.carry[:, i]) == pytest.approx(best)
+
+
+def test_chosen_items_are_the_best_of_those_that_show_enough():
+    n, rng = 400, np.random.default_rng(0)
+    bits, model, _ = random_case(5, (40, 50), n=n, rank=2, density=0.5)
+    refinement = Refinement(bits, model)
+    opened, data, rows = refinement._open(0), refinement.data, refinement.state.usage[0]
+    cells = np.empty((3, 2, n), dtype=np.int64)
+    kernels.count_cells(data, opened, rows, cells)
+    for_one, for_zero, needed = rng.uniform(0, 1, n), -rng.uniform(0, 1, n), (2.0, 2.5)
+    shown, gain = cells[0] * for_one + cells[1] * for_zero, cells[0] - cells[1]
+    for of_all in (False, True):
+        new = kernels.Pattern(rows.copy(), np.zeros((2, n), dtype=bool), opened.noise.copy())
+        kernels.choose_items(data, cells, opened, 6.0, True, of_all, (for_one, for_zero), needed, new)
+        rides = of_all & (opened.background >= kernels.RIDES)
+        # Of the classes that might carry it alone, the one that gains most is asked.
+        first = np.eye(2, dtype=bool)[:, gain.argmax(axis=0)]
+        enough = {
+            "none": (np.zeros((2, n), bool), np.ones(n, bool)),
+            "all": (np.ones((2, n), bool), (shown.sum(axis=0) >= needed[0]) | rides),
+            "one": (first, (gain.max(axis=0) > 0) & (shown.max(axis=0, where=first, initial=-np.inf) >= needed[1])),
+        }
+        chosen = {name: (new.carry == carry).all(axis=0) for name, (carry, _) in enough.items()}
+        lengths = {}
+        for name, (carry, allowed) in enough.items():
+            assert chosen[name].any()
+            assert allowed[chosen[name]].all()
+            left = opened.noise - (gain * carry).sum(axis=0)
+            lengths[name] = np.where(allowed, data.counted[left] + data.codes + (left + 1) * 6.0, np.inf)
+            lengths[name][allowed & (left == 0)] = 0.0
+        lengths["all"] += data.codes
+        met = [kernels.specificity_of(data.cross, cells, i, first[:, i].copy()) for i in range(n)]
+        lengths["one"] += data.codes + met
+        assert sum(chosen.values()).tolist() == [1] * n
+        best = np.min(list(lengths.values()), axis=0)
+        np.testing.assert_allclose(sum(np.where(chosen[name], lengths[name], 0) for name in lengths), best)
+
+
+def test_cells_are_counted_with_their_weights_in_all_words():
+    rng = np.random.default_rng(0)
+    m, n, blocks = 300, kernels.ITEMS_AT_ONCE + 44, [slice(0, 200), slice(200, 300)]
+    matrix, weights = rng.random((m, n)) < 0.4, Weights(np.ones(n, dtype=int), rng.integers(1, 6, m))
+    bits = BitMatrix(matrix, blocks, weights)
+    Y = np.zeros((m, 2), dtype=bool)
+    Y[rng.choice(m, 60, replace=False), 1] = True
+    X = rng.random((n, 2)) < 0.5
+    refinement = Refinement(bits, BinaryModel(X, np.zeros((2, n, 2), bool), Y))
+    # Rows of the first class only, few enough to leave words empty.
+    for chosen in (np.flatnonzero(rng.random(m) < 0.3), np.array([3, 150])):
+        rows = np.zeros((1, m), dtype=bool)
+        rows[0, chosen] = True
+        cells = np.empty((3, 2, n), dtype=np.int64)
+        kernels.count_cells(refinement.data, refinement._open(0), bits.layout.pack(rows)[0], cells)
+        open_ = ~(Y[:, 1:] & X[:, 1])
+        for a, block in enumerate(blocks):
+            of = (rows[0] * weights.rows)[block]
+            np.testing.assert_array_equal(cells[0, a], of @ (open_ & matrix)[block])
+            np.testing.assert_array_equal(cells[1, a], of @ (open_ & ~matrix)[block])
+            np.testing.assert_array_equal(cells[2, a], of @ matrix[block])
 
 
 def test_rows_are_weighed_by_what_they_save():

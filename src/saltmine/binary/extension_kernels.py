@@ -13,6 +13,7 @@ import numpy as np
 
 from saltmine.binary.kernels import (
     DENSITIES,
+    NOTHING,
     ONE,
     ONES,
     OPEN_ONES,
@@ -30,11 +31,14 @@ from saltmine.binary.kernels import (
     evidence_of_cell,
     lowest_one,
     specificity_of,
+    weigh_cells,
 )
 from saltmine.compiled import compiled
 
 # An item is chosen for all patterns in turn, and again while anything changes.
 TURNS = 3
+# Places in the totals of an item; the third is that of its open ones, `ONES`.
+ERRORS, OPEN = 0, 1
 
 
 class Plan(NamedTuple):
@@ -80,6 +84,7 @@ class Scratch(NamedTuple):
 
     once: Words  # (W,): cells that some pattern covers
     twice: Words  # (W,): cells that two cover, or more
+    totals: Ints  # (3,): errors, open cells, and ones among them
     cells: Ints  # (3, c, 1)
     carriers: Bools  # (c,)
     some: Bools  # (c,)
@@ -92,6 +97,7 @@ def make_scratch(data: Data) -> Scratch:
     return Scratch(
         np.zeros(n_words, dtype=np.uint64),
         np.zeros(n_words, dtype=np.uint64),
+        np.zeros(3, dtype=np.int64),
         np.zeros((3, c, 1), dtype=np.int64),
         np.zeros(c, dtype=np.bool_),
         np.zeros(c, dtype=np.bool_),
@@ -106,7 +112,7 @@ def carries(masks: Words, a: int, i: int, s: int) -> bool:
 
 @compiled()
 def cover_item(data: Data, usage: Words, masks: Words, i: int, now: Scratch) -> None:
-    """Find the cells of an item that patterns cover."""
+    """Find the cells of an item that patterns cover, and count the others."""
     now.once[:] = ZERO
     now.twice[:] = ZERO
     for a in range(len(data.edges) - 1):
@@ -118,60 +124,41 @@ def cover_item(data: Data, usage: Words, masks: Words, i: int, now: Scratch) -> 
                     now.twice[w] |= now.once[w] & usage[s, w]
                     now.once[w] |= usage[s, w]
                 left &= left - ONE
-
-
-@compiled()
-def count_errors_of(data: Data, i: int, now: Scratch) -> int:
-    """Count the cells of an item in error."""
-    errors = 0
+    errors, size, ones = 0, 0, 0
     for w in range(len(data.valid)):
+        open_ = data.valid[w] & ~now.once[w]
         errors += data.row_weights[w] * count_ones(now.once[w] ^ data.columns[i, w])
-    return errors
+        size += data.row_weights[w] * count_ones(open_)
+        ones += data.row_weights[w] * count_ones(open_ & data.columns[i, w])
+    now.totals[ERRORS], now.totals[OPEN], now.totals[ONES] = errors, size, ones
 
 
-@compiled()
+@compiled(error_model="numpy")
 def open_item(data: Data, usage: Words, masks: Words, i: int, s: int, now: Scratch) -> tuple[int, float]:
     """Look at an item without pattern s: its errors, and the share of ones among its open cells.
 
     The cells of the rows of the pattern are counted in ``now.cells``.
     """
-    errors, size, ones = 0, 0, 0
+    errors, size, ones = now.totals[ERRORS], now.totals[OPEN], now.totals[ONES]
     for a in range(len(data.edges) - 1):
         carried = carries(masks, a, i, s)
         open_ones, open_zeros, all_ones = 0, 0, 0
         for w in range(data.edges[a], data.edges[a + 1]):
             weight, column, rows = data.row_weights[w], data.columns[i, w], usage[s, w]
-            covered = now.once[w]
-            if carried:
-                covered &= ~(rows & ~now.twice[w])
-            open_ = data.valid[w] & ~covered
-            size += weight * count_ones(open_)
-            ones += weight * count_ones(open_ & column)
-            errors += weight * count_ones((open_ & column) | (covered & ~column))
-            open_ones += weight * count_ones(open_ & column & rows)
-            open_zeros += weight * count_ones(open_ & ~column & rows)
+            open_ = rows & ~(now.twice[w] if carried else now.once[w])
+            here = weight * count_ones(open_ & column)
+            open_ones += here
+            open_zeros += weight * count_ones(open_) - here
             all_ones += weight * count_ones(column & rows)
         now.cells[OPEN_ONES, a, 0] = open_ones
         now.cells[OPEN_ZEROS, a, 0] = open_zeros
         now.cells[ONES, a, 0] = all_ones
+        # What the pattern alone covers is open without it.
+        if carried:
+            errors += open_ones - open_zeros
+            size += open_ones + open_zeros
+            ones += open_ones
     return errors, ones / size if size > 0 else 1.0
-
-
-@compiled()
-def item_data(data: Data, i: int) -> Data:
-    """Return the constants of one item alone, as number 0."""
-    return Data(
-        data.columns[i : i + 1],
-        data.weights[i : i + 1],
-        data.row_weights,
-        data.valid,
-        data.lanes,
-        data.edges,
-        data.codes[i : i + 1],
-        data.cross,
-        data.counted,
-        data.n_items,
-    )
 
 
 @compiled()
@@ -181,7 +168,6 @@ def solve_items(data: Data, plan: Plan, begin: int, end: int, masks: Words) -> N
     rank, c = len(plan.used), len(data.edges) - 1
     gains, order = np.empty(rank, dtype=np.int64), np.empty(rank, dtype=np.int64)
     for i in range(begin, end):
-        one = item_data(data, i)
         cover_item(data, plan.usage, masks, i, now)
         count = 0
         for s in range(rank):
@@ -204,30 +190,33 @@ def solve_items(data: Data, plan: Plan, begin: int, end: int, masks: Words) -> N
         # In turn, until none has changed since it was last looked at.
         unchanged, looks = 0, 0
         while unchanged < count and looks < TURNS * count:
-            changed = choose_pattern(data, one, plan, i, order[looks % count], masks, now)
-            unchanged = 1 if changed else unchanged + 1
+            unchanged += 1
+            if choose_pattern(data, plan, i, order[looks % count], masks, now):
+                cover_item(data, plan.usage, masks, i, now)
+                unchanged = 1
             looks += 1
 
 
 @compiled()
-def choose_pattern(data: Data, one: Data, plan: Plan, i: int, s: int, masks: Words, now: Scratch) -> bool:
+def choose_pattern(data: Data, plan: Plan, i: int, s: int, masks: Words, now: Scratch) -> bool:
     """Choose the classes that carry an item in pattern s, given the other patterns; say whether that changed."""
     c = len(now.carriers)
     errors, background = open_item(data, plan.usage, masks, i, s, now)
-    evidence = evidence_of_cell(background, plan.density[s])
+    pays = False
+    for a in range(c):
+        pays |= now.cells[OPEN_ONES, a, 0] > now.cells[OPEN_ZEROS, a, 0]
+    # Logarithms are only taken where they matter.
+    says = evidence_of_cell(background, plan.density[s]) if pays else NOTHING
     rides = plan.of_all[s] and background >= RIDES
     needed = plan.needed[s, 0], plan.needed[s, 1]
-    choose_carriers(
-        one, now.cells, 0, errors, plan.log_total, plan.alterations, rides, evidence, needed, now.carriers, now.some
-    )
+    terms = data.counted, data.cross, data.codes[i], plan.log_total
+    choose_carriers(terms, now.cells, 0, errors, plan.alterations, rides, says, needed, now.carriers, now.some)
     changed = False
     bit = ONE << np.uint64(s % 64)
     for a in range(c):
         if now.carriers[a] != carries(masks, a, i, s):
             masks[a, i, s // 64] ^= bit
             changed = True
-    if changed:
-        cover_item(data, plan.usage, masks, i, now)
     return changed
 
 
@@ -237,9 +226,9 @@ def sum_items(data: Data, plan: Plan, masks: Words, begin: int, end: int, sums: 
     now = make_scratch(data)
     c = len(data.edges) - 1
     for i in range(begin, end):
-        weight, one = data.weights[i], item_data(data, i)
+        weight = data.weights[i]
         cover_item(data, plan.usage, masks, i, now)
-        add_code(data, i, count_errors_of(data, i, now), weight, sums.code)
+        add_code(data, i, now.totals[ERRORS], weight, sums.code)
         for s in range(len(plan.used)):
             carriers = find_carriers_of(masks, i, s, now.carriers)
             if carriers == 0:
@@ -256,7 +245,7 @@ def sum_items(data: Data, plan: Plan, masks: Words, begin: int, end: int, sums: 
             if carriers == c:
                 sums.extra[s] += weight * data.codes[i]
             else:
-                own = carriers * data.codes[i] + specificity_of(one, now.cells, 0, now.carriers)
+                own = carriers * data.codes[i] + specificity_of(data.cross, now.cells, 0, now.carriers)
                 sums.extra[s] += weight * own
 
 
@@ -286,43 +275,40 @@ def add_codes(data: Data, errors: Ints, code: Floats) -> None:
         add_code(data, i, errors[i], data.weights[i], code)
 
 
-@compiled(fastmath=True)
+@compiled()
 def weigh_all_rows(
     data: Data, plan: Plan, masks: Words, total: float, begin: int, end: int, gains: Floats, shown: Floats
 ) -> None:
     """Sum up for every pattern and row what using it saves, less its share of S, and the evidence: (R, 64 W)."""
     now = make_scratch(data)
-    c = len(data.edges) - 1
+    c, n_words = len(data.edges) - 1, len(data.valid)
+    flat_gains, flat_shown = gains.reshape(-1), shown.reshape(-1)
     for i in range(begin, end):
         cover_item(data, plan.usage, masks, i, now)
         weight = np.float64(data.weights[i])
-        worth = weight * np.log(total / max(np.float64(count_errors_of(data, i, now)), 0.5))
+        worth = weight * np.log(total / max(np.float64(now.totals[ERRORS]), 0.5))
         for s in range(len(plan.used)):
             carriers = find_carriers_of(masks, i, s, now.carriers)
             if carriers == 0:
                 continue
             _, background = open_item(data, plan.usage, masks, i, s, now)
-            says = evidence_of_cell(background, plan.density[s])
+            of_cell = evidence_of_cell(background, plan.density[s])
+            says = weight * of_cell[0], weight * of_cell[1]
             for a in range(c):
-                cross = 0.0
-                for b in range(c):
-                    if carriers < c and now.carriers[b] and not now.carriers[a]:
-                        cross += weight * data.cross[b, a]
-                carried = now.carriers[a]
-                if not carried and cross == 0.0:
-                    continue
-                saves = worth if carried else 0.0
-                for_zero = weight * says[1] if carried else 0.0
-                one_more = weight * says[0] - for_zero if carried else 0.0
-                for w in range(data.edges[a], data.edges[a + 1]):
-                    column, covered = data.columns[i, w], now.once[w]
-                    if carried:
-                        covered &= ~(plan.usage[s, w] & ~now.twice[w])
-                    for bit in range(data.lanes[w]):
-                        one = np.float64((column >> np.uint64(bit)) & ONE)
-                        open_ = 1.0 - np.float64((covered >> np.uint64(bit)) & ONE)
-                        gains[s, 64 * w + bit] += open_ * saves * (2.0 * one - 1.0) - cross * one
-                        shown[s, 64 * w + bit] += open_ * (one * one_more + for_zero)
+                if now.carriers[a]:
+                    for w in range(data.edges[a], data.edges[a + 1]):
+                        open_ = data.valid[w] & ~(now.once[w] & ~(plan.usage[s, w] & ~now.twice[w]))
+                        ones, zeros = open_ & data.columns[i, w], open_ & ~data.columns[i, w]
+                        at = 64 * (s * n_words + w)
+                        weigh_cells(ones, zeros, data.lanes[w], at, worth, says, flat_gains, flat_shown)
+                elif carriers < c:
+                    cross = 0.0
+                    for b in range(c):
+                        if now.carriers[b]:
+                            cross += weight * data.cross[b, a]
+                    for w in range(data.edges[a], data.edges[a + 1]):
+                        column, at = data.columns[i, w], 64 * (s * n_words + w)
+                        weigh_cells(column, ZERO, data.lanes[w], at, -cross, NOTHING, flat_gains, flat_shown)
 
 
 @compiled()
@@ -332,7 +318,7 @@ def judge_items(data: Data, plan: Plan, masks: Words, begin: int, end: int, foun
     c = len(data.edges) - 1
     for i in range(begin, end):
         cover_item(data, plan.usage, masks, i, now)
-        weight, errors = data.weights[i], count_errors_of(data, i, now)
+        weight, errors = data.weights[i], now.totals[ERRORS]
         for s in range(len(plan.used)):
             carriers = find_carriers_of(masks, i, s, now.carriers)
             if carriers == 0:
@@ -430,10 +416,13 @@ def expected_by_chance(
     """
     now = make_scratch(data)
     c = len(now.carriers)
+    wanted = np.zeros(len(levels), dtype=np.bool_)
+    for s in range(len(levels)):
+        wanted[s] = np.isfinite(levels[s]).any()
     for i in range(begin, end):
         cover_item(data, plan.usage, masks, i, now)
         for s in range(len(plan.used)):
-            if not np.isfinite(levels[s]).any() or find_carriers_of(masks, i, s, now.carriers) == c:
+            if not wanted[s] or find_carriers_of(masks, i, s, now.carriers) == c:
                 continue
             _, background = open_item(data, plan.usage, masks, i, s, now)
             says = evidence_of_cell(background, plan.density[s])

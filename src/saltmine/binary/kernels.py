@@ -6,6 +6,9 @@ alterations. Rows are packed class by class, each class beginning a new word.
 
 A cell is *open* for a pattern where no other pattern covers it: only there does the pattern change anything, and only
 there can it show evidence.
+
+Functions that are called for every item have one way out and are given single arrays rather than all of `Data`: numba
+counts references to every array it cannot follow, which takes longer than the work itself.
 """
 
 from __future__ import annotations
@@ -33,6 +36,12 @@ OPEN_ONES, OPEN_ZEROS, ONES = 0, 1, 2
 DENSITIES = 20
 # An item that has this share of the open cells may join a pattern of all classes whatever it shows.
 RIDES = 0.5
+# What cells say that do not count as evidence.
+NOTHING = (0.0, 0.0)
+# Items whose words, many or few, stay at hand while they are counted word by word.
+ITEMS_AT_ONCE = 256
+# Rows that are weighed by the same instruction.
+ROWS_AT_ONCE = 4
 
 
 class Data(NamedTuple):
@@ -149,12 +158,15 @@ def count_rows(data: Data, words: Words, begin: int, end: int) -> int:
 
 
 @compiled()
-def count_items(data: Data, carried: Bools) -> int:
-    """Count the items of the input."""
+def count_items(data: Data, carry: Bools) -> int:
+    """Count the items of the input that any class carries; ``carry`` is (c, n)."""
+    c, n = carry.shape
     count = 0
-    for i in range(len(carried)):
-        if carried[i]:
-            count += data.weights[i]
+    for i in range(n):
+        carried = False
+        for a in range(c):
+            carried |= carry[a, i]
+        count += data.weights[i] * carried
     return count
 
 
@@ -213,24 +225,24 @@ def open_cells(data: Data, state: State, s: int, opened: Opened) -> None:
 @compiled()
 def count_cells(data: Data, opened: Opened, rows: Words, cells: Ints) -> None:
     """Count open ones, open zeros and all ones among the rows, per class and item; ``cells`` is (3, c, n)."""
+    n = data.columns.shape[0]
     cells[:] = 0
-    for a in range(len(data.edges) - 1):
-        begin, end = data.edges[a], data.edges[a + 1]
-        if count_rows(data, rows, begin, end) == 0:
-            continue
-        for i in range(data.columns.shape[0]):
-            ones, open_, open_ones = 0, 0, 0
-            for w in range(begin, end):
-                hit = data.columns[i, w] & rows[w]
-                ones += data.row_weights[w] * popcount(hit)
-                open_ += data.row_weights[w] * popcount(opened.cells[i, w] & rows[w])
-                open_ones += data.row_weights[w] * popcount(opened.cells[i, w] & hit)
-            cells[OPEN_ONES, a, i] = open_ones
-            cells[OPEN_ZEROS, a, i] = open_ - open_ones
-            cells[ONES, a, i] = ones
+    for first in range(0, n, ITEMS_AT_ONCE):
+        last = min(first + ITEMS_AT_ONCE, n)
+        for a in range(len(data.edges) - 1):
+            for w in range(data.edges[a], data.edges[a + 1]):
+                # A pattern of few rows has none in most words.
+                if rows[w] == ZERO:
+                    continue
+                for i in range(first, last):
+                    column, open_ = data.columns[i, w] & rows[w], opened.cells[i, w] & rows[w]
+                    open_ones = data.row_weights[w] * popcount(open_ & column)
+                    cells[OPEN_ONES, a, i] += open_ones
+                    cells[OPEN_ZEROS, a, i] += data.row_weights[w] * popcount(open_) - open_ones
+                    cells[ONES, a, i] += data.row_weights[w] * popcount(column)
 
 
-@compiled()
+@compiled(error_model="numpy")
 def evidence_of_cell(background: float, density: float) -> tuple[float, float]:
     """Log-likelihood ratio of a one and of a zero: density of the pattern against the background of the item.
 
@@ -311,23 +323,23 @@ def density_of(data: Data, cells: Ints, carry: Bools) -> float:
     return (ones + 0.5) / (ones + zeros + 1.0)
 
 
-@compiled()
-def errors_length(data: Data, i: int, errors: int, log_total: float) -> float:
+@compiled(forceinline=True)
+def errors_length(counted: Floats, code: float, errors: int, log_total: float) -> float:
     """Return what the errors of an item cost at the present size of the description."""
     if errors == 0:
         return 0.0
-    return data.counted[errors] + data.codes[i] + (errors + 1) * log_total
+    return counted[errors] + code + (errors + 1) * log_total
 
 
-@compiled()
-def specificity_of(data: Data, cells: Ints, i: int, carriers: Bools) -> float:
-    """Return S of one item: ones it meets in the classes that do not carry it."""
+@compiled(forceinline=True)
+def specificity_of(cross: Floats, cells: Ints, i: int, carriers: Bools) -> float:
+    """Return S of one item, number i of ``cells``: ones it meets in the classes that do not carry it."""
     term = 0.0
     for a in range(len(carriers)):
         if carriers[a]:
             for b in range(len(carriers)):
                 if not carriers[b]:
-                    term += data.cross[a, b] * cells[ONES, b, i]
+                    term += cross[a, b] * cells[ONES, b, i]
     return term
 
 
@@ -343,7 +355,7 @@ def extra_length(data: Data, cells: Ints, carry: Bools) -> float:
         if carriers == c:
             extra += data.weights[i] * data.codes[i]
         elif carriers > 0:
-            extra += data.weights[i] * (carriers * data.codes[i] + specificity_of(data, cells, i, carry[:, i]))
+            extra += data.weights[i] * (carriers * data.codes[i] + specificity_of(data.cross, cells, i, carry[:, i]))
     return extra
 
 
@@ -356,13 +368,12 @@ def is_of_all_classes(data: Data, rows: Words) -> bool:
     return of_all
 
 
-@compiled()
+@compiled(forceinline=True)
 def choose_carriers(
-    data: Data,
+    terms: tuple[Floats, Floats, float, float],
     cells: Ints,
     i: int,
     errors: int,
-    log_total: float,
     alterations: bool,
     rides: bool,
     evidence: tuple[float, float],
@@ -372,49 +383,53 @@ def choose_carriers(
 ) -> int:
     """Choose the classes that carry an item in a pattern, by what shortens f most: none, all, or some of them.
 
-    ``cells`` is (3, c, n), ``errors`` counts the cells of the item in error without the pattern, ``evidence`` is what
-    a one and a zero say. What they say must reach what is ``needed`` of a shared item, unless it ``rides`` along, and
-    of every class that carries an altered one. Returns the errors with the pattern; ``some``, (c,), is room to work.
+    ``terms`` are `Data.counted`, `Data.cross`, the code length of the item, and the logarithm of all usage and errors.
+    The item is number i of ``cells``, (3, c, ...); ``errors`` counts its cells in error without the pattern,
+    ``evidence`` is what a one and a zero say. What they say must reach what is ``needed`` of a shared item, unless it
+    ``rides`` along, and of every class that carries an altered one. Returns the errors with the pattern; ``some``,
+    (c,), is room to work.
     """
+    counted, cross, code, log_total = terms
     c = len(carriers)
-    carriers[:] = False
     left = errors
-    saved, most, shown = 0, 0, 0.0
+    saved, most, shown, at_most = 0, 0, 0.0, 0.0
     for a in range(c):
+        carriers[a] = False
+        some[a] = False
         gain = cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i]
+        shows = cells[OPEN_ONES, a, i] * evidence[0] + cells[OPEN_ZEROS, a, i] * evidence[1]
         saved += gain
         most += max(gain, 0)
-        shown += cells[OPEN_ONES, a, i] * evidence[0] + cells[OPEN_ZEROS, a, i] * evidence[1]
-    if most <= 0:
-        return left
-    best = errors_length(data, i, errors, log_total)
-    length = errors_length(data, i, errors - saved, log_total) + data.codes[i]
-    if length < best and (shown >= needed[0] or rides):
-        best = length
-        carriers[:] = True
-        left = errors - saved
-    if not alterations:
-        return left
-    # The best proper subset: classes join in the order of what they gain.
-    some[:] = False
-    saved, shown = 0, 0.0
-    for k in range(1, c):
-        joining, most = -1, 0
-        for a in range(c):
-            gain = cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i]
-            if not some[a] and gain > most:
-                joining, most = a, gain
-        if joining < 0:
-            break
-        some[joining] = True
-        saved += most
-        shown += cells[OPEN_ONES, joining, i] * evidence[0] + cells[OPEN_ZEROS, joining, i] * evidence[1]
-        length = errors_length(data, i, errors - saved, log_total) + k * data.codes[i]
-        length += specificity_of(data, cells, i, some)
-        if length < best and shown >= k * needed[1]:
+        shown += shows
+        at_most += max(shows, 0.0)
+    # Some class saves something, and some choice of classes shows enough.
+    if most > 0 and (at_most >= needed[0] or rides):
+        best = errors_length(counted, code, errors, log_total)
+        length = errors_length(counted, code, errors - saved, log_total) + code
+        if length < best and (shown >= needed[0] or rides):
             best = length
-            carriers[:] = some
             left = errors - saved
+            for a in range(c):
+                carriers[a] = True
+        # The best proper subset: classes join in the order of what they gain.
+        saved, shown = 0, 0.0
+        for k in range(1, c if alterations else 1):
+            joining, most = -1, 0
+            for a in range(c):
+                gain = cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i]
+                if not some[a] and gain > most:
+                    joining, most = a, gain
+            if joining >= 0:
+                some[joining] = True
+                saved += most
+                shown += cells[OPEN_ONES, joining, i] * evidence[0] + cells[OPEN_ZEROS, joining, i] * evidence[1]
+                length = errors_length(counted, code, errors - saved, log_total) + k * code
+                length += specificity_of(cross, cells, i, some)
+                if length < best and shown >= k * needed[1]:
+                    best = length
+                    left = errors - saved
+                    for a in range(c):
+                        carriers[a] = some[a]
     return left
 
 
@@ -435,17 +450,43 @@ def choose_items(
     A frequent item, which shows little, may ride along with a pattern that is ``of_all`` classes; as one of a pattern
     of some classes it would be said to be theirs.
     """
-    carriers, some = np.zeros(new.carry.shape[0], dtype=np.bool_), np.zeros(new.carry.shape[0], dtype=np.bool_)
-    for i in range(new.carry.shape[1]):
+    c, n = new.carry.shape
+    carriers, some = np.zeros(c, dtype=np.bool_), np.zeros(c, dtype=np.bool_)
+    for i in range(n):
         rides = of_all and opened.background[i] >= RIDES
         says = evidence[0][i], evidence[1][i]
+        terms = data.counted, data.cross, data.codes[i], log_total
         new.noise[i] = choose_carriers(
-            data, cells, i, opened.noise[i], log_total, alterations, rides, says, needed, carriers, some
+            terms, cells, i, opened.noise[i], alterations, rides, says, needed, carriers, some
         )
-        new.carry[:, i] = carriers
+        for a in range(c):
+            new.carry[a, i] = carriers[a]
 
 
-@compiled(fastmath=True)
+@compiled(fastmath=True, forceinline=True)
+def weigh_cells(
+    ones: np.uint64,
+    zeros: np.uint64,
+    lanes: int,
+    begin: int,
+    worth: float,
+    says: tuple[float, float],
+    gains: Floats,
+    shown: Floats,
+) -> None:
+    """Add to the sums of the rows of a word, which begin at ``begin``, what its open ones and zeros save and show."""
+    # There is no row, so no one, beyond the lanes: whole instructions are faster than a rest.
+    for bit in range((lanes + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE * ROWS_AT_ONCE):
+        place = ONE << np.uint64(bit)
+        one = 1.0 if ones & place else 0.0
+        zero = 1.0 if zeros & place else 0.0
+        # Without a sign: an index that might count from the end is looked at one by one.
+        k = np.uint64(begin + bit)
+        gains[k] += worth * (one - zero)
+        shown[k] += says[0] * one + says[1] * zero
+
+
+@compiled()
 def weigh_rows(
     data: Data,
     opened: Opened,
@@ -467,23 +508,19 @@ def weigh_rows(
             continue
         weight = np.float64(data.weights[i])
         worth = weight * np.log(total / max(new.noise[i], 0.5))
+        says = weight * evidence[0][i], weight * evidence[1][i]
         for a in range(c):
-            cross = 0.0
-            for b in range(c):
-                if carriers < c and new.carry[b, i] and not new.carry[a, i]:
-                    cross += weight * data.cross[b, a]
-            if not new.carry[a, i] and cross == 0.0:
-                continue
-            saves = worth if new.carry[a, i] else 0.0
-            for_zero = weight * evidence[1][i] if new.carry[a, i] else 0.0
-            one_more = weight * evidence[0][i] - for_zero if new.carry[a, i] else 0.0
-            for w in range(data.edges[a], data.edges[a + 1]):
-                column, cells = data.columns[i, w], opened.cells[i, w]
-                for bit in range(data.lanes[w]):
-                    one = np.float64((column >> np.uint64(bit)) & ONE)
-                    open_ = np.float64((cells >> np.uint64(bit)) & ONE)
-                    gains[64 * w + bit] += open_ * saves * (2.0 * one - 1.0) - cross * one
-                    shown[64 * w + bit] += open_ * (one * one_more + for_zero)
+            if new.carry[a, i]:
+                for w in range(data.edges[a], data.edges[a + 1]):
+                    ones, zeros = opened.cells[i, w] & data.columns[i, w], opened.cells[i, w] & ~data.columns[i, w]
+                    weigh_cells(ones, zeros, data.lanes[w], 64 * w, worth, says, gains, shown)
+            elif carriers < c:
+                cross = 0.0
+                for b in range(c):
+                    if new.carry[b, i]:
+                        cross += weight * data.cross[b, a]
+                for w in range(data.edges[a], data.edges[a + 1]):
+                    weigh_cells(data.columns[i, w], ZERO, data.lanes[w], 64 * w, -cross, NOTHING, gains, shown)
 
 
 @compiled()
@@ -495,16 +532,12 @@ def class_choices(data: Data, carry: Bools, a: int, rows: int) -> float:
     c, n = carry.shape
     others, shared, alone = 0, 0, 0
     for i in range(n):
-        elsewhere = False
+        carriers = 0
         for b in range(c):
-            elsewhere |= b != a and carry[b, i]
-        if elsewhere:
-            others += data.weights[i]
-        if carry[a, i]:
-            if elsewhere:
-                shared += data.weights[i]
-            else:
-                alone += data.weights[i]
+            carriers += carry[b, i]
+        others += data.weights[i] * (carriers > carry[a, i])
+        shared += data.weights[i] * (carry[a, i] and carriers > 1)
+        alone += data.weights[i] * (carry[a, i] and carriers == 1)
     size = count_rows(data, data.valid, data.edges[a], data.edges[a + 1])
     return log_choices(size, rows) + log_choices(others, shared) + log_choices(data.n_items, alone)
 
@@ -531,6 +564,18 @@ def choose_rows(
         chosen = count_rows(data, new.rows, begin, end)
         if chosen > 0 and evidence - class_choices(data, new.carry, a, chosen) < -log_alpha:
             new.rows[begin:end] = ZERO
+
+
+@compiled()
+def keep(new: Pattern, best: Pattern) -> None:
+    """Copy a pattern. Item by item: numba takes seconds to compile assignments of whole arrays."""
+    c, n = new.carry.shape
+    for w in range(len(new.rows)):
+        best.rows[w] = new.rows[w]
+    for i in range(n):
+        best.noise[i] = new.noise[i]
+        for a in range(c):
+            best.carry[a, i] = new.carry[a, i]
 
 
 @compiled()
@@ -567,10 +612,7 @@ def fit_pattern(
         log_total = np.log(others + used[s] + count_errors(data, new.noise))
         of_all = is_of_all_classes(data, new.rows)
         choose_items(data, cells, opened, log_total, alterations, of_all, evidence, needed_items, new)
-        items = 0
-        for i in range(n):
-            if new.carry[:, i].any():
-                items += data.weights[i]
+        items = count_items(data, new.carry)
         if items < 2 or used[s] < 2:
             break
         if turn > 0:
@@ -579,7 +621,7 @@ def fit_pattern(
             if now >= length - 1e-9:
                 break
             length = now
-            best.rows[:], best.carry[:], best.noise[:] = new.rows, new.carry, new.noise
+            keep(new, best)
         evidence_of_cells(opened.background, density_of(data, cells, new.carry), evidence[0], evidence[1])
         total = others + used[s] + count_errors(data, new.noise)
         needed_rows = np.log(m / used[s])
@@ -606,11 +648,8 @@ def pattern_evidence(data: Data, opened: Opened, rows: Words, carry: Bools) -> f
     evidence_of_cells(opened.background, step / DENSITIES, for_one, for_zero)
     choices = choices_of_rows(data, rows) + np.log(2.0 * (DENSITIES - 1.0))
     every = evidence_of_items(data, cells, carry, for_one, for_zero, -np.inf)
-    items = 0
-    for i in range(n):
-        if carry[:, i].any():
-            items += data.weights[i]
-    strong = evidence_of_items(data, cells, carry, for_one, for_zero, np.log(data.n_items / max(items, 1)))
+    needed = np.log(data.n_items / max(count_items(data, carry), 1))
+    strong = evidence_of_items(data, cells, carry, for_one, for_zero, needed)
     return max(every, strong) - choices
 
 
@@ -713,7 +752,8 @@ def count_noise(columns: Words, usage: Words, row_weights: Ints, patterns: Bools
         covered[:] = ZERO
         for s in range(rank):
             if patterns[i, s]:
-                covered |= usage[s]
+                for w in range(len(covered)):
+                    covered[w] |= usage[s, w]
         noise[i] = 0
         for w in range(len(covered)):
             noise[i] += row_weights[w] * popcount(covered[w] ^ columns[i, w])
@@ -748,14 +788,16 @@ def put(data: Data, state: State, s: int, opened: Opened, rows: Words, carry: Bo
     c, n = carry.shape
     cells = np.empty((3, c, n), dtype=np.int64)
     count_cells(data, opened, rows, cells)
-    state.usage[s] = rows
-    state.carry[s] = carry
     state.used[s] = count_rows(data, rows, 0, len(rows))
     state.extra[s] = extra_length(data, cells, carry)
-    state.noise[:] = opened.noise
+    for w in range(len(rows)):
+        state.usage[s, w] = rows[w]
+    for i in range(n):
+        state.noise[i] = opened.noise[i]
     bit = ONE << np.uint64(s % 64)
     for a in range(c):
         for i in range(n):
+            state.carry[s, a, i] = carry[a, i]
             if carry[a, i]:
                 state.noise[i] += cells[OPEN_ZEROS, a, i] - cells[OPEN_ONES, a, i]
                 state.masks[a, i, s // 64] |= bit
