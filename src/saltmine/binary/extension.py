@@ -66,6 +66,8 @@ class Extension:
         self.plan: Plan
         self.sums: Sums
         self.turns = 0
+        self._class_of_row = np.zeros(layout.n_rows, dtype=np.intp)
+        self._class_of_row[layout.rows] = np.searchsorted(64 * layout.edges, layout.places, side="right") - 1
         self._weighed: tuple[Plan, Floats, Floats] | None = None
         self._found: tuple[Plan, Evidence] | None = None
 
@@ -87,6 +89,7 @@ class Extension:
             self._solve()
 
     def _begin(self, rank: int) -> None:
+        self._barred = np.zeros((rank, len(self.sizes)), dtype=bool)
         self.crew.forget()
         codes = self.crew.run("begin", self._ones, self.n_items, rank, changes=True)
         self.null_code = np.sum(codes, axis=0)
@@ -137,6 +140,7 @@ class Extension:
         gains = self._of_rows(gains) - np.log(self.total / used)
         enough = self._of_rows(shown) >= np.log(self.sizes.sum() / used)
         flips = np.where(present, -gains, np.where(enough, gains, -np.inf))
+        flips[self._barred[:, self._class_of_row] & ~present] = -np.inf
         # A row that shows too little goes, even if it pays.
         flips = np.where(present & ~enough, np.maximum(flips, 1e-6), flips)
         flips[self.plan.used == 0] = -np.inf
@@ -175,7 +179,10 @@ class Extension:
         weak = (self.plan.used > 0) & (self._pattern_evidence(found) < -self.log_alpha)
         usage[weak] = 0
         if not weak.any():
-            for s, a in np.argwhere(self._class_evidence() < -self.log_alpha):
+            weak_use = self._class_evidence() < -self.log_alpha
+            # For good: its rows pay, and would come back.
+            self._barred |= weak_use
+            for s, a in np.argwhere(weak_use):
                 usage[s, self.layout.words(a)] = 0
         if not np.array_equal(usage, self.plan.usage):
             self.plan = self._make_plan(usage, self.plan.density, self.sums.items, self.total)
@@ -205,8 +212,7 @@ class Extension:
         """Return the evidence that every class uses a pattern, (R, c); infinite where it does not."""
         shown = self._of_rows(self._weigh()[1]) * self.layout.unpack(self.plan.usage)
         weighted = shown[:, self.layout.rows] * np.repeat(self.layout.weights, 64)[self.layout.places]
-        edges = 64 * self.layout.edges
-        of_class = np.searchsorted(edges, self.layout.places, side="right") - 1
+        of_class = self._class_of_row[self.layout.rows]
         evidence = np.stack([weighted[:, of_class == a].sum(axis=1) for a in range(len(self.sizes))], axis=1)
         per_class, sums = self._per_class(self.plan.usage), self.sums
         others, alone = sums.items[:, None] - sums.alone, sums.alone
