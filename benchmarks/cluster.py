@@ -1,25 +1,37 @@
-"""What a round of calls on the blocks costs on Dask, beside the work itself.
+"""What a round of calls on the blocks costs on Dask, beside the work itself, and what more workers gain.
 
     python benchmarks/cluster.py
 
-LocalCluster with two workers of one thread; every block gets 56 x 40 numbers and gives as many back, as in an iteration
-on 56 rows at rank 40. Medians of alternating rounds.
+Workers of LocalCluster have one thread each. Three tables, medians of alternating rounds:
+
+1. Blocks that do nothing: each gets 56 x 40 numbers and gives as many back, as in an iteration on 56 rows at rank 40.
+2. A turn of a fit, which chooses items for the rows (solve) and then weighs the rows (weigh), on 56 rows x 2,000
+   columns, where nearly all of it is overhead.
+3. The same on 56 rows x 400,000 columns, where nearly all of it is work.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 from distributed import Client, LocalCluster
 from numpy.typing import NDArray
 
+from saltmine.binary.extension import Extension, Start
+from saltmine.cluster.columns import ColumnBlock
 from saltmine.cluster.crew import Crew, DaskCrew, LocalCrew
+from saltmine.cluster.fitting import Labels
 from saltmine.matrix.threads import ThreadTeam
 
 ROUNDS = 100
+N_ROWS, RANK, N_BLOCKS = 56, 12, 8
+
+Works = dict[str, Callable[[], object]]
 
 
 class Echo:
@@ -33,7 +45,33 @@ class Echo:
         return numbers
 
 
-def milliseconds(works: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
+class Planted:
+    """Columns that are random groups of rows with some noise, in blocks, and the groups to start from."""
+
+    def __init__(self, n_columns: int) -> None:
+        rng = np.random.default_rng(0)
+        self.usage = rng.random((RANK, N_ROWS)) < 0.2
+        groups = self.usage[rng.integers(0, RANK, n_columns)].T
+        self.sources = np.array_split(groups ^ (rng.random((N_ROWS, n_columns)) < 0.05), N_BLOCKS, axis=1)
+        self.labels = Labels(np.arange(N_ROWS) // (N_ROWS // 2), 2)
+        self.make_block = partial(ColumnBlock, numbers=self.labels.numbers, n_classes=self.labels.n_classes)
+
+    def turn_of(self, crew: Crew) -> Callable[[], object]:
+        """Solve everything once; return a turn that solves and weighs again."""
+        layout = self.labels.rows().layout
+        extension = Extension(crew, layout, alterations=True, alpha=0.01)
+        extension.run(Start(layout.pack(self.usage), np.full(RANK, 0.9), np.full(RANK, 1 / RANK), 0.05 * N_ROWS))
+
+        def turn() -> None:
+            # Nothing gets lost here, so no call has to be kept for repeating.
+            crew.forget()
+            crew.run("solve", extension.plan, changes=True)
+            crew.run("weigh", extension.plan, extension.total)
+
+        return turn
+
+
+def milliseconds(works: Works, rounds: int = ROUNDS) -> dict[str, float]:
     """Return the median of every work, all of them taking turns."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
@@ -44,19 +82,20 @@ def milliseconds(works: dict[str, Callable[[], object]], rounds: int = ROUNDS) -
     return {name: statistics.median(taken) for name, taken in times.items()}
 
 
+@contextmanager
+def workers(count: int) -> Iterator[Client]:
+    options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with LocalCluster(**options) as cluster, Client(cluster, set_as_default=False) as client:
+        yield client
+
+
 def round_of(crew: Crew, numbers: NDArray[np.float64]) -> Callable[[], object]:
     return lambda: crew.run("back", numbers)
 
 
-def main() -> None:
-    numbers = np.random.default_rng(0).random((56, 40))
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with (
-        LocalCluster(**options) as cluster,
-        Client(cluster) as client,
-        Client(cluster, direct_to_workers=True, set_as_default=False) as direct,
-        ThreadTeam(2) as team,
-    ):
+def rounds_without_work(client: Client, team: ThreadTeam) -> None:
+    numbers = np.random.default_rng(0).random((N_ROWS, 40))
+    with Client(client.scheduler.address, direct_to_workers=True, set_as_default=False) as direct:
         for n_blocks in (2, 8, 32):
             blocks = range(n_blocks)
             with (
@@ -73,6 +112,42 @@ def main() -> None:
                 )
             for name, cost in taken.items():
                 print(f"{n_blocks:3} blocks, {name}: {cost:.2f} ms per round")
+
+
+def overhead_of_a_turn(client: Client, team: ThreadTeam) -> None:
+    data = Planted(2_000)
+    with (
+        LocalCrew(map(data.make_block, data.sources), team) as local,
+        DaskCrew(client, data.make_block, data.sources) as dask,
+    ):
+        taken = milliseconds({"threads": data.turn_of(local), "Dask": data.turn_of(dask)})
+    overhead = taken["Dask"] - taken["threads"]
+    for name, cost in taken.items():
+        print(f"{N_ROWS} x 2,000, {name}: {cost:.2f} ms per turn")
+    print(f"{N_ROWS} x 2,000, Dask beside the work: {overhead:.2f} ms per turn, {overhead / 2:.2f} ms per round trip")
+
+
+def speed_of_turns(one_worker: Client, two_workers: Client, team: ThreadTeam) -> None:
+    data = Planted(400_000)
+    with (
+        ThreadTeam(1) as alone,
+        LocalCrew(map(data.make_block, data.sources), alone) as one_thread,
+        LocalCrew(map(data.make_block, data.sources), team) as two_threads,
+        DaskCrew(one_worker, data.make_block, one_worker.scatter(data.sources)) as one,
+        DaskCrew(two_workers, data.make_block, two_workers.scatter(data.sources)) as two,
+    ):
+        crews: dict[str, Crew] = {"1 thread": one_thread, "2 threads": two_threads, "1 worker": one, "2 workers": two}
+        taken = milliseconds({name: data.turn_of(crew) for name, crew in crews.items()}, rounds=5)
+    for name, cost in taken.items():
+        print(f"{N_ROWS} x 400,000, {name}: {cost:7.1f} ms per turn, {taken['1 thread'] / cost:.2f} x one thread")
+
+
+def main() -> None:
+    with ThreadTeam(2) as team, workers(2) as two_workers:
+        rounds_without_work(two_workers, team)
+        overhead_of_a_turn(two_workers, team)
+        with workers(1) as one_worker:
+            speed_of_turns(one_worker, two_workers, team)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.algorithms import Settings, Solution, Task, saltmine
+from saltmine.algorithms import Settings, Solution, Task, saltmine, without_patterns
 from saltmine.binary.bits import BitMatrix, Layout, Words
 from saltmine.binary.block import ItemBlock, carried_model
 from saltmine.binary.extension import Extension, Start
@@ -84,8 +84,10 @@ def search_wide(
     The solution has no items, but usage, length, score and judgement of the whole; the items are in the blocks.
     """
     few = _fold(sample, rows)
-    task = Task(make_operator(few.rows(), few.blocks, few.weights), few, team)
-    found = saltmine(task, settings, rng)
+    if len(sample):
+        found = saltmine(Task(make_operator(few.rows(), few.blocks, few.weights), few, team), settings, rng)
+    else:
+        found = without_patterns(few)
     extension = Extension(crew, rows.layout, alterations=settings.alterations, alpha=settings.alpha)
     settings.on_refine(found.model.rank, found.score, SEARCHED)
     extension.run(_start(few, found.model))
@@ -143,5 +145,5 @@ def _start(bits: BitMatrix, model: BinaryModel) -> Start:
         cells = used[:, s] * (carried @ weights)
         density[s] = (hits.sum() + 0.5) / (cells.sum() + 1.0)
         share[s] = weights[items].sum() / weights.sum()
-    errors = float(bits.noise_counts(model).sum(axis=0) @ weights) / float(weights.sum())
+    errors = float(bits.noise_counts(model).sum(axis=0) @ weights) / max(float(weights.sum()), 1.0)
     return Start(usage, density, share, errors)

@@ -187,14 +187,19 @@ class Extension:
         if not np.array_equal(usage, self.plan.usage):
             self.plan = self._make_plan(usage, self.plan.density, self.sums.items, self.total)
             return True
-        self.alteration_evidence = self._alteration_evidence()
-        weak_alterations = np.argwhere(self.alteration_evidence < -self.log_alpha)
-        for a, s in weak_alterations:
-            self.crew.run("clear", int(s), int(a), changes=True)
-        if len(weak_alterations):
-            self._take(_added(self.crew.run("sum", self.plan)))
-            self.alteration_evidence = self._alteration_evidence()
+        self._clear_weak_alterations()
         return False
+
+    def _clear_weak_alterations(self) -> None:
+        """Take away what a class adds if chance explains it; what stays is then looked at anew."""
+        while True:
+            self.alteration_evidence = self._alteration_evidence()
+            weak = np.argwhere(self.alteration_evidence < -self.log_alpha)
+            if not len(weak):
+                return
+            for a, s in weak:
+                self.crew.run("clear", int(s), int(a), changes=True)
+            self._take(_added(self.crew.run("sum", self.plan)))
 
     def _pattern_evidence(self, found: Evidence) -> Floats:
         """Return the evidence for every pattern; see `kernels.pattern_evidence`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -95,17 +95,27 @@ def open_crew(
     """Put blocks of columns to the workers of a cluster, or into this process where there is none."""
     make_block = partial(ColumnBlock, numbers=labels.numbers, n_classes=labels.n_classes)
     n_threads = (team.n_threads or 1) if client is None else max(1, sum(client.nthreads().values()))
-    sources = _sources(data, n_threads, binarize)
+    with make_crew(make_block, _sources(data, n_threads, binarize), client, team) as crew:
+        yield crew
+
+
+@contextmanager
+def make_crew(
+    make_block: Callable[[Any], Any], sources: Sequence[Any], client: Any, team: ThreadTeam
+) -> Iterator[Crew]:
+    """Have the workers of a cluster make a block of every source, or this process where there is none."""
     if client is not None:
         with DaskCrew(client, make_block, sources) as crew:
             yield crew
     else:
-        from dask import compute
-
-        # One after the other: only packed columns stay in memory.
-        blocks = [make_block(compute(source, scheduler="threads")[0]) for source in sources]
-        with LocalCrew(blocks, team) as crew:
+        # One after the other: only what is packed stays in memory.
+        with LocalCrew([make_block(_read(source)) for source in sources], team) as crew:
             yield crew
+
+
+def _read(source: Any) -> Any:
+    """Return what a block is made of; data in memory does without Dask."""
+    return source.compute(scheduler="threads") if hasattr(source, "dask") else source
 
 
 def _sources(data: LazyMatrix | BinaryMatrix, n_threads: int, binarize: float | None) -> Sequence[Any]:

@@ -6,6 +6,7 @@ import copy
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -44,6 +45,7 @@ from saltmine.restarts import Restarts
 
 if TYPE_CHECKING:
     from saltmine.cluster.fitting import Found
+    from saltmine.cluster.inputs import LazyMatrix
     from saltmine.wide import MakeOperator
 
 Result = TypeVar("Result")
@@ -107,6 +109,9 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
 
     def _fit_rows(self, rows: BinaryMatrix, y: Any) -> None:
         """Fit data that is in memory."""
+        if self._is_tall(rows.shape):
+            self._fit_tall(rows, y, client=None)
+            return
         classes, numbers = self._classes(y, rows.shape[0])
         searched = numbers if self._alterations else np.zeros_like(numbers)
         data = LabelledMatrix.from_rows(rows, searched, len(classes) if self._alterations else 1, fold=self.fold)
@@ -115,7 +120,11 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         by_area = _by_area(solution.model, bits)
         model = solution.model.keep(by_area)
         judged = Judgement.of(bits, model) if solution.judgement is None else solution.judgement.keep(by_area)
-        self._store_run(solution, judged, null_length(bits), classes, numbers)
+        without = null_length(bits)
+        if not model.rank:
+            # The same to the last digit, whatever summed it up.
+            solution = replace(solution, length=without)
+        self._store_run(solution, judged, without, classes, numbers)
         if len(classes) > len(data.blocks):
             # The search knew one class; the reporting is split by the labels.
             whole = LabelledMatrix.from_rows(rows, numbers, len(classes), fold=self.fold)
@@ -136,6 +145,9 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
                 self.row_names_: NDArray[Any] | None = None
             self._take_names(item_names, row_names, data.shape[0])
             classes, numbers = self._classes(y, data.shape[0])
+            if self._is_tall(data.shape):
+                self._fit_tall(data, y, client)
+                return
             if fitting.is_small(data.shape):
                 rows = data
                 if isinstance(data, inputs.LazyMatrix):
@@ -150,6 +162,29 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
             def search(settings: Settings, rng: np.random.Generator) -> fitting.Found:
                 return fitting.search_blocks(crew, labels, settings, self._operators(team), team, rng)
 
+            found = self._best(search, lambda found: found.solution, len(classes), n_jobs=1)
+        self._store_found(found, classes, numbers)
+
+    def _is_tall(self, shape: tuple[int, int]) -> bool:
+        """Say whether data is fitted in blocks of rows, in memory or not."""
+        # Compiled code is loaded when it is needed.
+        from saltmine.tall import is_tall
+
+        return self.algorithm == "saltmine" and is_tall(shape)
+
+    def _fit_tall(self, data: LazyMatrix | BinaryMatrix, y: Any, client: Any) -> None:
+        """Fit data in blocks of rows, on a cluster or in this process."""
+        from saltmine.cluster.fitting import Labels
+        from saltmine.cluster.rows import open_row_crew, search_row_blocks
+
+        classes, numbers = self._classes(y, data.shape[0])
+        labels, as_one = Labels(numbers, len(classes)), not self._alterations
+        with ThreadTeam() as team, open_row_crew(data, labels, client, team, self.binarize, as_one) as crew:
+
+            def search(settings: Settings, rng: np.random.Generator) -> Found:
+                return search_row_blocks(crew, labels, settings, self._operators(team), team, rng, as_one)
+
+            # One after the other, as they share the blocks.
             found = self._best(search, lambda found: found.solution, len(classes), n_jobs=1)
         self._store_found(found, classes, numbers)
 
@@ -300,6 +335,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
     # ------------------------------------------------------------------ input
 
     def _binary_rows(self, X: Any, reset: bool) -> BinaryMatrix:
+        if is_lazy(X) and not reset:
+            return self._read_rows(X)
         names = TableNames.of(X)
         reject_unreadable(X, names)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
@@ -307,6 +344,13 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
             self._item_names = getattr(self, "feature_names_in_", names.columns)
             self.row_names_ = None if names.rows is None else as_text(names.rows)
         return as_binary(X, self.binarize, names)
+
+    def _read_rows(self, X: Any) -> BinaryMatrix:
+        """Read new rows that are not in memory yet; all of them, as their code lengths are."""
+        from saltmine.cluster import fitting, inputs
+
+        rows = fitting.read_whole(inputs.open_blocks(X), self.binarize, client=None)
+        return as_binary(validate_data(self, rows, reset=False, accept_sparse="csr"), None)
 
     def _take_names(self, item_names: Any, row_names: Any, n_rows: int) -> None:
         """Keep the names that come beside the data, as sparse matrices have none of their own."""
