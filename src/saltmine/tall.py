@@ -6,7 +6,6 @@ the items are chosen anew by the counts of all rows (`binary.tall_extension`). I
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,9 +18,7 @@ from saltmine.binary.tall_extension import RowStart, TallExtension
 from saltmine.cluster.crew import Crew
 from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.matrix.threads import ThreadTeam
-from saltmine.wide import SEARCHED, MakeOperator
-
-Tell = Callable[[int, float, float], None]
+from saltmine.wide import SEARCHED, STARTED, MakeOperator, share_of
 
 # Rows of a sample: so many cells, but neither too few to show anything nor more than the search can look at.
 SAMPLE_CELLS, LEAST_ROWS, MOST_ROWS = 1 << 24, 2_000, 40_000
@@ -49,7 +46,7 @@ def is_tall(shape: tuple[int, int]) -> bool:
     (True, False, False)
     """
     m, n = shape
-    return m > max(sample_size(n), n)
+    return m > sample_size(n) and m >= n
 
 
 def sample_rows(numbers: NDArray[np.intp], size: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -91,7 +88,10 @@ def search_tall(
 
     The solution has the items, length, score and judgement of the whole; who uses the patterns is in the blocks.
     """
-    first, second = _progress(settings.on_refine, 0.0, SEARCHED), _progress(settings.on_refine, SEARCHED, 1.0)
+    first, second = (
+        share_of(settings.on_refine, STARTED, SEARCHED, STARTED),
+        share_of(settings.on_refine, SEARCHED, 1.0),
+    )
     extension = TallExtension(crew, alterations=settings.alterations, alpha=settings.alpha, tell=second)
     few = LabelledMatrix.from_rows(sample.rows, sample.numbers, len(sample.sizes), fold=True)
     if not len(few.items):
@@ -106,11 +106,6 @@ def search_tall(
     judgement, length = extension.judge()
     n_iter += extension.sweeps
     return extension, Solution(extension.model(), length, extension.length, n_iter, history, judgement)
-
-
-def _progress(tell: Tell, begin: float, end: float) -> Tell:
-    """Return what tells of a part of the work as of its share in the whole."""
-    return lambda rank, length, done: tell(rank, length, begin + done * (end - begin))
 
 
 def _no_start(extension: TallExtension) -> RowStart:

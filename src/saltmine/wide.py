@@ -7,12 +7,12 @@ every item of the whole is chosen on its own (`binary.extension`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.algorithms import Settings, Solution, Task, saltmine, without_patterns
+from saltmine.algorithms import USUALLY_DONE, Settings, Solution, Task, saltmine, without_patterns
 from saltmine.binary.bits import BitMatrix, Layout, Words
 from saltmine.binary.block import ItemBlock, carried_model
 from saltmine.binary.extension import Extension, Start
@@ -27,10 +27,11 @@ from saltmine.matrix.weights import Weights
 SAMPLE_CELLS, LEAST_ITEMS, MOST_ITEMS = 1 << 24, 2_000, 40_000
 # Cells of a block that one thread works on.
 BLOCK_CELLS = 1 << 21
-# How much of the time is usually over after the search on the sample.
-SEARCHED = 0.5
+# How much of the time is usually over after the relaxed solve and after the search on the sample.
+STARTED, SEARCHED = USUALLY_DONE[0], 0.5
 
 MakeOperator = Callable[[BinaryMatrix, list[slice], Weights], Operator]
+Tell = Callable[[int, float, float], None]
 
 
 def sample_size(n_rows: int) -> int:
@@ -85,7 +86,10 @@ def search_wide(
     """
     few = _fold(sample, rows)
     if len(sample):
-        found = saltmine(Task(make_operator(few.rows(), few.blocks, few.weights), few, team), settings, rng)
+        task = Task(make_operator(few.rows(), few.blocks, few.weights), few, team)
+        found = saltmine(
+            task, replace(settings, on_refine=share_of(settings.on_refine, STARTED, SEARCHED, STARTED)), rng
+        )
     else:
         found = without_patterns(few)
     extension = Extension(crew, rows.layout, alterations=settings.alterations, alpha=settings.alpha)
@@ -104,6 +108,11 @@ def search_wide(
     return extension, Solution(model, length, score, n_iter, found.history, judgement.keep(kept))
 
 
+def share_of(tell: Tell, begin: float, end: float, since: float = 0.0) -> Tell:
+    """Return what tells of a part of the work, which counts from ``since`` to 1, as of its share in the whole."""
+    return lambda rank, length, done: tell(rank, length, begin + (done - since) / (1 - since) * (end - begin))
+
+
 def search_here(
     bits: BitMatrix,
     item_of: NDArray[np.intp],
@@ -114,7 +123,7 @@ def search_here(
 ) -> Solution:
     """Search data that this process holds; ``item_of`` is the item of every column of the input."""
     present = np.flatnonzero(item_of >= 0)
-    size = min(sample_size(bits.shape[0]), len(present))
+    size = min(sample_size(bits.weights.shape[0]), len(present))
     columns = np.sort(rng.choice(present, size, replace=False))
     blocks = [ItemBlock(bits.items(part)) for part in cut(bits.shape[1], bits.shape[0], BLOCK_CELLS)]
     crew = LocalCrew(blocks, team)

@@ -1,8 +1,8 @@
 """From a sample to everything: the patterns that a search found on some items are solved for all of them.
 
 Who uses a pattern is known from the sample. So every item of the whole data is chosen on its own, block by block;
-then every row is weighed by all items, and so on in turn while rows change. Only sums over items leave a block: a few
-numbers per pattern, and one per pattern and row.
+then every row is weighed by all items, and so on in turn while rows change. What leaves a block are sums over items, a
+few numbers per pattern and one per pattern and row, and at the end what altered items show.
 """
 
 from __future__ import annotations
@@ -87,6 +87,7 @@ class Extension:
         self._solve()
         while self._remove_weak():
             self._solve()
+        self._settle()
 
     def _begin(self, rank: int) -> None:
         self._barred = np.zeros((rank, len(self.sizes)), dtype=bool)
@@ -173,7 +174,7 @@ class Extension:
     # ------------------------------------------------------------ chance
 
     def _remove_weak(self) -> bool:
-        """Take away what chance explains: patterns, then use by single classes, then alterations."""
+        """Take away patterns that chance explains or, if there are none, the use of patterns by single classes."""
         usage = self.plan.usage.copy()
         found = self._judged()
         weak = (self.plan.used > 0) & (self._pattern_evidence(found) < -self.log_alpha)
@@ -187,8 +188,14 @@ class Extension:
         if not np.array_equal(usage, self.plan.usage):
             self.plan = self._make_plan(usage, self.plan.density, self.sums.items, self.total)
             return True
-        self._clear_weak_alterations()
         return False
+
+    def _settle(self) -> None:
+        """Take away until nothing is left that chance explains; nothing is added any more, so this ends."""
+        self._clear_weak_alterations()
+        while self._remove_weak():
+            self._take(_added(self.crew.run("sum", self.plan)))
+            self._clear_weak_alterations()
 
     def _clear_weak_alterations(self) -> None:
         """Take away what a class adds if chance explains it; what stays is then looked at anew."""
@@ -203,14 +210,15 @@ class Extension:
 
     def _pattern_evidence(self, found: Evidence) -> Floats:
         """Return the evidence for every pattern; see `kernels.pattern_evidence`."""
-        from saltmine.binary.kernels import DENSITIES
+        from saltmine.binary.kernels import DENSITIES, FOR_ALL_ITEMS, FOR_STRONG_ITEMS
 
         items = found.shown - _log_choices(self.n_items, found.shared)
         items -= _log_choices(self.n_items, found.added).sum(axis=2)
         per_class, c = self._per_class(self.plan.usage), len(self.sizes)
         by_class = _log_choices(self.sizes, per_class).sum(axis=1) + _log_choices(self.plan.used + c - 1, c - 1)
         choices = np.minimum(by_class, _log_choices(self.sizes.sum(), self.plan.used))
-        evidence: Floats = items.max(axis=0) - choices - np.log(2.0 * (DENSITIES - 1.0))
+        best = np.maximum(items[0] - FOR_ALL_ITEMS, items[1] - FOR_STRONG_ITEMS)
+        evidence: Floats = best - choices - np.log(DENSITIES - 1.0)
         return evidence
 
     def _class_evidence(self) -> Floats:

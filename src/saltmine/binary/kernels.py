@@ -34,6 +34,8 @@ ZERO = np.uint64(0)
 OPEN_ONES, OPEN_ZEROS, ONES = 0, 1, 2
 # Densities that the evidence of a pattern is measured against: 1/20, ..., 19/20.
 DENSITIES = 20
+# The level of the test is shared by two looks at a pattern: 99 % for all of its items, 1 % for the strong ones.
+FOR_ALL_ITEMS, FOR_STRONG_ITEMS = float(np.log(1 / 0.99)), float(np.log(1 / 0.01))
 # An item that has this share of the open cells may join a pattern of all classes whatever it shows.
 RIDES = 0.5
 # What cells say that do not count as evidence.
@@ -646,11 +648,11 @@ def pattern_evidence(data: Data, opened: Opened, rows: Words, carry: Bools) -> f
     step = min(max(round(DENSITIES * density_of(data, cells, carry)), 1), DENSITIES - 1)
     for_one, for_zero = np.zeros(n), np.zeros(n)
     evidence_of_cells(opened.background, step / DENSITIES, for_one, for_zero)
-    choices = choices_of_rows(data, rows) + np.log(2.0 * (DENSITIES - 1.0))
+    choices = choices_of_rows(data, rows) + np.log(DENSITIES - 1.0)
     every = evidence_of_items(data, cells, carry, for_one, for_zero, -np.inf)
     needed = np.log(data.n_items / max(count_items(data, carry), 1))
     strong = evidence_of_items(data, cells, carry, for_one, for_zero, needed)
-    return max(every, strong) - choices
+    return max(every - FOR_ALL_ITEMS, strong - FOR_STRONG_ITEMS) - choices
 
 
 @compiled()

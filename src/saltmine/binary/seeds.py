@@ -31,13 +31,13 @@ def seed_rows(residual: BinaryMatrix, weights: Weights, most: int, rng: np.rando
     scale = 1 / np.sqrt(np.maximum(frequency * (1 - frequency), 1 / of_rows.sum()))
     rows = _some(m, most, rng)
     likeness = matrix @ ((_dense(matrix[rows]) - frequency) * scale**2 * of_items).T
-    seeds = [_as_sets(_nearest(likeness, rows, count), m) for count in NEIGHBOURS]
+    seeds = [_nearest(likeness, rows, count, weights.rows) for count in NEIGHBOURS]
     items = _some(n, most, rng)
     likeness = (matrix.T @ ((_dense(matrix[:, items]) - frequency[items]) * of_rows[:, None])) * scale[:, None]
     for count in NEIGHBOURS:
-        groups = _as_sets(_nearest(likeness, items, count), n)
+        groups = _nearest(likeness, items, count, weights.items) * of_items
         # Rows that have most of the items.
-        seeds.append(groups.sum(axis=1)[:, None] < (matrix @ groups.T.astype(np.float32)).T * 2)
+        seeds.append(groups.sum(axis=1)[:, None] < (matrix @ groups.T).T * 2)
     seeds.append(shared_exactly(residual, weights, most, rng))
     every = np.concatenate(seeds)
     enough: Bools = every[every @ weights.rows >= 2]
@@ -60,12 +60,6 @@ def shared_exactly(residual: BinaryMatrix, weights: Weights, most: int, _: np.ra
     return columns
 
 
-def _as_sets(members: NDArray[np.intp], size: int) -> Bools:
-    sets = np.zeros((len(members), size), dtype=bool)
-    np.put_along_axis(sets, members, True, axis=1)
-    return sets
-
-
 def _some(count: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
     return np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
 
@@ -74,9 +68,14 @@ def _dense(matrix: Any) -> NDArray[Any]:
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
-def _nearest(likeness: NDArray[np.float32], own: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-    """Return, for every column, its own index and those of the most alike, (columns, count + 1)."""
+def _nearest(likeness: NDArray[np.float32], own: NDArray[np.intp], count: int, weights: NDArray[np.int64]) -> Bools:
+    """Return a set for every column: itself and the most alike, until there are ``count`` others of the input."""
     likeness[own, np.arange(len(own))] = np.inf
     take = min(count + 1, len(likeness))
-    nearest: NDArray[np.intp] = np.argpartition(-likeness, take - 1, axis=0)[:take].T
-    return nearest
+    nearest = np.argpartition(-likeness, take - 1, axis=0)[:take].T
+    order = np.argsort(-np.take_along_axis(likeness.T, nearest, axis=1), axis=1, kind="stable")
+    nearest = np.take_along_axis(nearest, order, axis=1)
+    before = np.cumsum(weights[nearest], axis=1) - weights[nearest]
+    sets = np.zeros((len(own), len(likeness)), dtype=bool)
+    np.put_along_axis(sets, nearest, before <= count, axis=1)
+    return sets

@@ -331,12 +331,13 @@ class TallExtension:
         step = min(max(round(steps * kernels.density_of(self.data, view.cells, carry)), 1), steps - 1)
         evidence = self._evidence_of_cells(view, step / steps)
         needed = -np.inf, float(np.log(self.data.n_items / max(int(carry.any(axis=0).sum()), 1)))
-        shown = max(kernels.evidence_of_items(self.data, view.cells, carry, *evidence, least) for least in needed)
+        every, strong = (kernels.evidence_of_items(self.data, view.cells, carry, *evidence, k) for k in needed)
+        shown = max(every - kernels.FOR_ALL_ITEMS, strong - kernels.FOR_STRONG_ITEMS)
         choose = kernels.log_choices
         pairs = zip(self.sizes.tolist(), counts.tolist(), strict=True)
         by_class = choose(int(counts.sum()) + c - 1, c - 1) + sum(choose(size, count) for size, count in pairs)
         choices = min(by_class, choose(int(self.sizes.sum()), int(counts.sum())))
-        return float(shown - choices - np.log(2.0 * (steps - 1.0)))
+        return float(shown - choices - np.log(steps - 1.0))
 
     def _class_evidence(self, s: int, view: View) -> Floats:
         """Return the evidence that every class uses a pattern; infinite where it does not."""

@@ -59,7 +59,7 @@ SEARCHING = (
         help="How to search.",
     ),
     click.option("--device", metavar="NAME", help="Run the relaxed solve on a device, as cuda."),
-    click.option("--cluster", metavar="ADDRESS", help="Dask cluster that holds the data, as tcp://host:8786."),
+    click.option("--cluster", metavar="ADDRESS", help="Dask cluster to share the work, as tcp://host:8786."),
     click.option(
         "--stability",
         type=click.IntRange(min=1),

@@ -96,7 +96,10 @@ class Seat:
                 results = call.on(blocks, self._team)
             return pickle.dumps(results, protocol=5)
         except Exception as error:
-            return pickle.dumps(Failure(error))
+            try:
+                return pickle.dumps(Failure(error))
+            except Exception:  # not every error can be sent; its words can
+                return pickle.dumps(Failure(RuntimeError(repr(error))))
 
 
 # The seats of this process. Weak: a seat lives as long as Dask holds it.

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from numbers import Integral, Real
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -142,6 +143,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
             data = inputs.open_blocks(X) if is_lazy(X) else self._binary_rows(X, reset=True)
             if isinstance(data, inputs.LazyMatrix):
                 self.n_features_in_, self._item_names = data.shape[1], data.item_names
+                # Names of an earlier fit are none of this one.
+                self.__dict__.pop("feature_names_in_", None)
                 self.row_names_: NDArray[Any] | None = None
             self._take_names(item_names, row_names, data.shape[0])
             classes, numbers = self._classes(y, data.shape[0])
@@ -208,7 +211,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
             return without_patterns(bits)
         with ThreadTeam() as team:
             operator_of = self._operators(team)
-            wide = self.algorithm == "saltmine" and is_wide(bits.shape)
+            # By the shape of the input, as blocks know no other: folded data may be far smaller.
+            wide = self.algorithm == "saltmine" and is_wide((bits.weights.shape[0], data.n_features))
             task = None if wide else Task(operator_of(data.matrix, data.blocks, data.weights), bits, team)
 
             def search(settings: Settings, rng: np.random.Generator) -> Solution:
@@ -400,6 +404,20 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
             raise ValueError(f"device works with algorithm='saltmine', not with {self.algorithm!r}; leave one out.")
         open_device(self.device)
 
+    def __sklearn_clone__(self) -> Self:
+        # A connection is shared, never copied.
+        parameters = self.get_params(deep=False)
+        client = parameters.pop("client")
+        return type(self)(**{name: clone(value, safe=False) for name, value in parameters.items()}, client=client)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is stored or sent elsewhere keeps the address of a cluster, not the connection.
+        state = dict(super().__getstate__())
+        client = state.get("client")
+        if client is not None and not isinstance(client, (str, PathLike)):
+            state["client"] = getattr(getattr(client, "scheduler", None), "address", None)
+        return state
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -437,8 +455,8 @@ def _for_classes(figures: NDArray[np.float64], n_classes: int) -> NDArray[np.flo
 
 def _by_area(model: BinaryModel, bits: BitMatrix) -> NDArray[np.intp]:
     """Order the patterns by the number of cells they cover, largest first."""
-    carried = bits.weights.items @ (model.X | model.V)
-    return np.argsort(-(carried * bits.used(model.Y)).sum(axis=0), kind="stable")
+    carried = [[int(bits.weights.items @ (model.X[:, s] | V[:, s])) for s in range(model.rank)] for V in model.V]
+    return np.argsort(-(np.array(carried) * bits.used(model.Y)).sum(axis=0), kind="stable")
 
 
 def _split(model: BinaryModel, data: LabelledMatrix, whole: LabelledMatrix) -> BinaryModel:

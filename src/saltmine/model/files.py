@@ -29,6 +29,8 @@ _FIGURES = {
     "pattern_gain_": 3,
     "alteration_gain_": 3,
 }
+# Parameters that another machine may not have.
+_OF_THE_RUN = ("device", "client")
 _STABILITY = ("patterns", "alterations", "entries")
 _NUMBERS = ("n_components_", "n_features_in_", "n_iter_", "description_length_", "null_description_length_")
 
@@ -238,10 +240,10 @@ def _demand(holds: bool, otherwise: str) -> None:
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
-    """Keep the parameters that are plain values; a callback or a random generator belongs to the run."""
+    """Keep the parameters that are plain values; a callback, a generator, a device or a cluster belong to the run."""
     plain = {}
     for name, value in estimator.get_params(deep=False).items():
         value = value.item() if isinstance(value, np.generic) else value
-        if value is None or isinstance(value, (bool, int, float, str)):
+        if name not in _OF_THE_RUN and (value is None or isinstance(value, (bool, int, float, str))):
             plain[name] = value
     return plain

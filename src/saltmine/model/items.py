@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -102,8 +102,14 @@ class ItemFigures:
     def carried(self) -> Counts:
         """Count the columns that every class has in every pattern, (c, r)."""
         weights = np.bincount(self.item_of[self.item_of >= 0], minlength=self.components.shape[1])
-        counts: Counts = (self.components | self.alterations) @ weights
-        return counts
+        # One pattern at a time: a product would make numbers of all entries at once.
+        patterns = range(len(self.components))
+        counts = [[weights @ (self.components[s] | altered[s]) for s in patterns] for altered in self.alterations]
+        return np.array(counts, dtype=np.int64).reshape(len(self.alterations), len(self.components))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies and files leave out what was unfolded on demand.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def keep(self, patterns: Indices) -> ItemFigures:
         """Return the figures of these patterns, in this order."""
@@ -167,7 +173,8 @@ class ItemFigures:
         """Return a part of the patterns, (r, items), as a sparse matrix over all columns, (r, n)."""
         columns = [np.flatnonzero(self.unfold(of_pattern)) for of_pattern in part]
         edges = np.concatenate([[0], np.cumsum([len(found) for found in columns])]).astype(np.int64)
-        indices = np.concatenate([np.zeros(0, dtype=np.int32), *columns])
+        small = len(self.item_of) < 2**31
+        indices = np.concatenate([np.zeros(0, dtype=np.intp), *columns]).astype(np.int32 if small else np.int64)
         return sp.csr_array((np.ones(len(indices), dtype=bool), indices, edges), shape=(len(part), len(self.item_of)))
 
 
