@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from saltmine import CSalt
 from saltmine.datasets import make_planted
 
-COLUMNS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_700_000, 5_000_000)
+COLUMNS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_700_000, 8_000_000)
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 CLASSES = np.array(["normal", "tumour", "relapse"])
 PATIENTS = 18

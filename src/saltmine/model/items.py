@@ -172,10 +172,12 @@ class ItemFigures:
     def sparse(self, part: Bools) -> sp.csr_array:
         """Return a part of the patterns, (r, items), as a sparse matrix over all columns, (r, n)."""
         columns = [np.flatnonzero(self.unfold(of_pattern)) for of_pattern in part]
-        edges = np.concatenate([[0], np.cumsum([len(found) for found in columns])]).astype(np.int64)
-        small = len(self.item_of) < 2**31
-        indices = np.concatenate([np.zeros(0, dtype=np.intp), *columns]).astype(np.int32 if small else np.int64)
-        return sp.csr_array((np.ones(len(indices), dtype=bool), indices, edges), shape=(len(part), len(self.item_of)))
+        edges = np.concatenate([[0], np.cumsum([len(found) for found in columns])])
+        # Both of one type, or scipy widens them.
+        index = np.int32 if max(int(edges[-1]), len(self.item_of)) < 2**31 else np.int64
+        indices = np.concatenate([np.zeros(0, dtype=np.intp), *columns]).astype(index)
+        ones = np.ones(len(indices), dtype=bool)
+        return sp.csr_array((ones, indices, edges.astype(index)), shape=(len(part), len(self.item_of)))
 
 
 def count_hits(bits: BitMatrix, rows: Bools, pattern: Indices, item: Indices) -> Counts:
