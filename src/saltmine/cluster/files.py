@@ -57,7 +57,7 @@ class RowFile:
 
     def read(self, binarize: float | None, first_row: int) -> BinaryMatrix:
         """Read the rows as 0/1; ``first_row`` is the number of the first one in the whole table."""
-        raise NotImplementedError
+        raise NotImplementedError  # every kind of file below has its own
 
 
 @dataclass(frozen=True)
