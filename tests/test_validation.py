@@ -241,7 +241,7 @@ def test_classes_are_sorted_and_keep_their_kind(y, classes):
         ({"algorithm": ["paper"]}, "algorithm must be"),
         ({"alpha": 0}, "alpha must be a probability between 0 and 1, as 0.01, not 0"),
         ({"alpha": "low"}, "alpha must be a probability"),
-        ({"max_rank": 0}, "max_rank must be a whole number of at least 1, not 0"),
+        ({"max_rank": 0}, "max_rank must be a whole number of at least 1, or None, not 0"),
         ({"rank_step": 2.5}, "rank_step must be a whole number of at least 1, not 2.5"),
         ({"max_iter": True}, "max_iter must be a whole number"),
         ({"n_restarts": -1}, "n_restarts must be a whole number"),

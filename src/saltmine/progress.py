@@ -25,9 +25,11 @@ class Progress:
     max_iter : int
         Most iterations at this rank.
     objective : float
-        Relaxed objective; in the refinement the description length (with saltmine's specificity term).
-    phase : {"relaxed", "refinement"}
-        What is going on. The refinement counts no iterations: ``iteration`` and ``max_iter`` are 0.
+        Relaxed objective; in the refinement the description length (with saltmine's specificity term); of the methods
+        to compare with, what they minimise.
+    phase : {"relaxed", "refinement", "search"}
+        What is going on; "search" is that of the methods to compare with. Only the relaxed solve counts iterations:
+        else ``iteration`` and ``max_iter`` are 0.
     done : float
         Estimated share of the restart's work that is done, by what searches usually take (of "paper": at this rank).
     """
@@ -95,8 +97,10 @@ class ProgressBar:
                 "step": f"iteration {now.iteration:,}/{now.max_iter:,}",
                 "value": f"objective {now.objective:,.1f}",
             }
-        else:
+        elif now.phase == "refinement":
             facts = {"rank": f"{now.rank} patterns", "step": "refining", "value": f"{now.objective:,.0f} nats"}
+        else:
+            facts = {"rank": f"{now.rank} patterns", "step": "searching", "value": f"objective {now.objective:,.4g}"}
         line = self._line(now.restart, facts | {"left": ""})
         task = next(task for task in self._bar.tasks if task.id == line)
         self._bar.update(line, completed=now.done, total=1.0, left=time_left(task.elapsed or 0, now.done), **facts)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
-
-from saltmine.estimators.base import PatternModel
-from saltmine.model.encoding import CodeTable, encode
+from saltmine.estimators.encoders import OneClass
+from saltmine.estimators.salt import SaltModel
 
 
-class Primp(PatternModel):
+class Primp(OneClass, SaltModel):
     """Mine patterns of 0/1 data, their number found by description length (Hess, Morik & Piatkowski 2017).
 
     C-Salt without alterations: all rows are one class. Labels, where given, only split the reporting: `classes_`,
@@ -30,26 +26,4 @@ class Primp(PatternModel):
     True
     """
 
-    _alterations: ClassVar[bool] = False
     _kind: ClassVar[str] = "Primp"
-
-    def fit(self, X: Any, y: Any = None, *, item_names: Any = None, row_names: Any = None) -> Self:
-        """Find patterns and usage.
-
-        Parameters
-        ----------
-        X : (m, n) array-like, DataFrame or sparse, 0/1
-        y : (m,) labels, optional
-            They split the reporting and nothing else.
-        item_names, row_names : lists of text, optional
-            What tables and reports call columns and rows; for data that has no names of its own, as sparse matrices.
-        """
-        return self._fit(X, y, item_names, row_names)
-
-    def transform(self, X: Any) -> NDArray[np.bool_]:
-        """Return the patterns that every row uses, (m, r)."""
-        check_is_fitted(self)
-        rows = self._binary_rows(X, reset=False)
-        counts = self.usage_counts_.sum(axis=0), self.noise_counts_.sum(axis=0)
-        table = CodeTable.from_counts(self.components_, *counts, self.item_counts_.sum(axis=0) > 0)
-        return encode(rows, table)[0]
