@@ -407,5 +407,5 @@ def test_mistakes_get_one_sentence(shop_model, tmp_path):
         write_report(shop_model, tmp_path)
     with pytest.raises(FileNotFoundError, match=r"There is no folder .*make it first"):
         write_report(shop_model, tmp_path / "none" / "report.html")
-    with pytest.raises(TypeError, match="A report shows a fitted CSalt or Primp, not 'PCA'"):
+    with pytest.raises(TypeError, match="A report shows a fitted estimator of saltmine such as CSalt, not 'PCA'"):
         render(PCA().fit(pd.DataFrame({"a": [0, 1], "b": [1, 0]})))

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from saltmine import datasets, metrics
-    from saltmine.estimators import CSalt, Primp, load
+    from saltmine.comparison import compare
+    from saltmine.estimators import Asso, CSalt, Dbssl, DiffNorm, JointNMF, MdlDbssl, Primp, load
     from saltmine.preparation import Prepare, prepare
     from saltmine.readers import ReadError, Table, read
 
@@ -13,11 +14,17 @@ __version__ = "0.1.0.dev0"
 
 # Imported when they are first asked for, so that the command line starts at once: name, and the module that has it.
 _LATER = {
+    "Asso": "saltmine.estimators",
     "CSalt": "saltmine.estimators",
+    "Dbssl": "saltmine.estimators",
+    "DiffNorm": "saltmine.estimators",
+    "JointNMF": "saltmine.estimators",
+    "MdlDbssl": "saltmine.estimators",
     "Prepare": "saltmine.preparation",
     "Primp": "saltmine.estimators",
     "ReadError": "saltmine.readers",
     "Table": "saltmine.readers",
+    "compare": "saltmine.comparison",
     "datasets": "saltmine.datasets",
     "load": "saltmine.estimators",
     "metrics": "saltmine.metrics",
@@ -26,12 +33,18 @@ _LATER = {
 }
 
 __all__ = [
+    "Asso",
     "CSalt",
+    "Dbssl",
+    "DiffNorm",
+    "JointNMF",
+    "MdlDbssl",
     "Prepare",
     "Primp",
     "ReadError",
     "Table",
     "__version__",
+    "compare",
     "datasets",
     "load",
     "metrics",

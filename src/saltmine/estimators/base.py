@@ -47,6 +47,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
 
     # Whether the search knows the classes; False describes all rows as one class.
     _knows_classes: ClassVar[bool]
+    # Where the method was published, for reports.
+    _source: ClassVar[str]
 
     row_names_: NDArray[Any] | None
     binarize: float | None
@@ -65,6 +67,11 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
 
     def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
         raise NotImplementedError
+
+    @property
+    def _is_tested(self) -> bool:
+        """Whether the method keeps out what chance explains."""
+        return False
 
     @property
     def _folds(self) -> bool:

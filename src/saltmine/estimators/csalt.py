@@ -124,3 +124,7 @@ class CSalt(ByClass, SaltModel):
     """
 
     _kind: ClassVar[str] = "CSalt"
+    _source: ClassVar[str] = (
+        "Boolean matrix factorization by description length, S. Hess and K. Morik, "
+        "C-SALT: Mining Class-Specific ALTerations in Boolean Matrix Factorization, 2017."
+    )

@@ -5,7 +5,11 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
+from saltmine.estimators.asso import Asso
 from saltmine.estimators.csalt import CSalt
+from saltmine.estimators.dbssl import Dbssl, MdlDbssl
+from saltmine.estimators.diffnorm import DiffNorm
+from saltmine.estimators.joint_nmf import JointNMF
 from saltmine.estimators.primp import Primp
 from saltmine.model.files import read_model
 
@@ -15,7 +19,7 @@ def load(path: str | PathLike[str]) -> Any:
 
     Returns
     -------
-    CSalt or Primp, fitted
+    The estimator that was saved, fitted
 
     Raises
     ------
@@ -32,4 +36,5 @@ def load(path: str | PathLike[str]) -> Any:
     >>> bool((load(path).usage_ == model.usage_).all())
     True
     """
-    return read_model(path, {kind._kind: kind for kind in (CSalt, Primp)})
+    kinds = (CSalt, Primp, Asso, Dbssl, MdlDbssl, DiffNorm, JointNMF)
+    return read_model(path, {kind._kind: kind for kind in kinds})

@@ -27,3 +27,7 @@ class Primp(OneClass, SaltModel):
     """
 
     _kind: ClassVar[str] = "Primp"
+    _source: ClassVar[str] = (
+        "Boolean matrix factorization by description length, S. Hess, K. Morik and N. "
+        "Piatkowski, The PRIMPING Routine: Tiling through Proximal Alternating Linearized Minimization, 2017."
+    )

@@ -175,9 +175,12 @@ class FittedResults(ByColumn, BaseEstimator):
         """Fit on rows drawn anew, time after time, and yield what the patterns carry."""
         numbers = np.searchsorted(self.classes_, self.row_labels_)
         quiet = {"binarize": None, "verbose": 0, "callback": None}
+        random = "random_state" in self.get_params(deep=False)
         for done in range(1, refits + 1):
             drawn = bootstrap_rows(numbers, rng, groups)
-            again = clone(self).set_params(random_state=int(rng.integers(np.iinfo(np.int32).max)), **quiet)
+            again = clone(self).set_params(**quiet)
+            if random:
+                again.set_params(random_state=int(rng.integers(np.iinfo(np.int32).max)))
             again.fit(rows[drawn], self.row_labels_[drawn])
             if on_refit is not None:
                 on_refit(done)

@@ -74,6 +74,10 @@ class SaltModel(PatternModel):
         self.callback = callback
 
     @property
+    def _is_tested(self) -> bool:
+        return self.algorithm == "saltmine"
+
+    @property
     def _folds(self) -> bool:
         return self.fold
 

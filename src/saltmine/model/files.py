@@ -241,9 +241,18 @@ def _demand(holds: bool, otherwise: str) -> None:
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
     """Keep the parameters that are plain values; a callback, a generator, a device or a cluster belong to the run."""
-    plain = {}
-    for name, value in estimator.get_params(deep=False).items():
-        value = value.item() if isinstance(value, np.generic) else value
-        if name not in _OF_THE_RUN and (value is None or isinstance(value, (bool, int, float, str))):
-            plain[name] = value
-    return plain
+    parameters = estimator.get_params(deep=False).items()
+    values = {name: _plain(value) for name, value in parameters if name not in _OF_THE_RUN}
+    # None is a value, and what has no plain one is left out.
+    return {name: value for name, value in values.items() if value is not NotImplemented}
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers, texts and lists of them as JSON can hold them; else NotImplemented."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        entries = [_plain(entry) for entry in value]
+        return NotImplemented if any(entry is NotImplemented for entry in entries) else entries
+    return NotImplemented

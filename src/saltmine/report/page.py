@@ -33,7 +33,7 @@ SCRIPTS = (
 
 
 def write_report(model: Any, path: str | PathLike[str], title: str | None = None) -> None:
-    """Write the report of a fitted `CSalt` or `Primp` as one HTML file; an existing file is replaced as a whole.
+    """Write the report of a fitted model as one HTML file; an existing file is replaced as a whole.
 
     Examples
     --------
@@ -49,11 +49,11 @@ def write_report(model: Any, path: str | PathLike[str], title: str | None = None
 
 
 def render(model: Any, title: str | None = None) -> str:
-    """Return the report of a fitted `CSalt` or `Primp` as the text of an HTML page.
+    """Return the report of a fitted model as the text of an HTML page.
 
     Parameters
     ----------
-    model : CSalt or Primp, fitted
+    model : CSalt, Primp or another estimator of saltmine, fitted
     title : str, optional
         Heading of the page; by default the title or source in ``model.about_``.
     """
@@ -68,6 +68,8 @@ def render(model: Any, title: str | None = None) -> str:
         "answer": escape(data["answer"]),
         "facts": escape(" · ".join(data["facts"])),
         "method": escape(data["method"]),
+        "source": escape(data["method_source"]),
+        **{name: escape(text) for name, text in _meanings(data["tested"]).items()},
         "outline": _outline(data),
         "css": css,
         "data": as_json(data),
@@ -75,6 +77,22 @@ def render(model: Any, title: str | None = None) -> str:
     }
     # In one go, so that braces in a name or title stay what they are.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _asset("report.html"))
+
+
+def _meanings(tested: bool) -> dict[str, str]:
+    """Say what words mean, by whether the method tests what it finds against chance."""
+    if tested:
+        return {
+            "pattern_is": "Items (columns) that occur together in the same rows more often than chance explains.",
+            "use_is": "The description of the row is shortest with the pattern in it.",
+            "only_is": "No other class shows significant use of the pattern.",
+        }
+    return {
+        "pattern_is": "Items (columns) that this method describes rows by. It does not test whether chance explains "
+        "that they occur together: the evidence says so, and may be next to nothing.",
+        "use_is": "The method describes the row by the pattern.",
+        "only_is": "The method describes no row of another class by the pattern.",
+    }
 
 
 def as_json(data: Any) -> str:

@@ -26,7 +26,7 @@ DIFFERENCES = 12
 
 
 def payload(model: Any, title: str | None = None) -> dict[str, Any]:
-    """Return all that the page of a fitted `CSalt` or `Primp` shows.
+    """Return all that the page of a fitted model shows.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def payload(model: Any, title: str | None = None) -> dict[str, Any]:
     ('Planted', [200, 120], 3)
     """
     if not isinstance(model, PatternModel):
-        raise TypeError(f"A report shows a fitted CSalt or Primp, not {type(model).__name__!r}.")
+        raise TypeError(f"A report shows a fitted estimator of saltmine such as CSalt, not {type(model).__name__!r}.")
     check_is_fitted(model)
     import saltmine
 
@@ -48,6 +48,8 @@ def payload(model: Any, title: str | None = None) -> dict[str, Any]:
         "title": _title(title, about),
         "source": str(about.get("source") or ""),
         "method": _method(model),
+        "method_source": model._source,
+        "tested": model._is_tested,
         "version": saltmine.__version__,
         "date": date.today().isoformat(),
         "kind": kind_of_items(model._item_names, about),
@@ -63,7 +65,7 @@ def payload(model: Any, title: str | None = None) -> dict[str, Any]:
     found = model.n_components_ > 0
     data["usage"] = usage_lines(model.usage_, numbers, model.usage_counts_, model.row_names_) if found else None
     data["differences"] = [] if found else _differences(model)
-    data["answer"] = summary.answer(data["classes"], data["patterns"])
+    data["answer"] = summary.answer(data["classes"], data["patterns"], data["tested"])
     data["facts"] = summary.facts(data)
     return data
 

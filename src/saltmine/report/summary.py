@@ -10,13 +10,15 @@ _NAMED, _OUTLINED, _ITEMS = 4, 20, 8
 _LONGEST_NAME = 40
 
 
-def answer(classes: list[dict[str, Any]], patterns: list[dict[str, Any]]) -> str:
+def answer(classes: list[dict[str, Any]], patterns: list[dict[str, Any]], tested: bool = True) -> str:
     """Say in one sentence what the model found.
 
     Parameters
     ----------
     classes, patterns : lists of dicts
         As `saltmine.report.payload.payload` makes them.
+    tested : bool
+        Whether the method keeps out what chance explains.
 
     Examples
     --------
@@ -25,12 +27,15 @@ def answer(classes: list[dict[str, Any]], patterns: list[dict[str, Any]]) -> str
     >>> answer(shops, [breakfast, {"kind": "only", "usage": [0, 30]}])
     '2 patterns: 1 is shared by both classes, 1 belongs to Trier only; the shared one is altered (1 by Trier).'
     """
+    if not patterns and not tested:
+        return "No pattern was found."
     if not patterns:
         return "No pattern: nothing in these data occurs together more often than chance explains."
     total = _count(len(patterns), "pattern")
     if len(classes) == 1:
         using = percent(classes[0]["reached"] / classes[0]["rows"])
-        return f"{total} of items that occur together more often than chance explains; {using} of the rows use some."
+        beyond = " of items that occur together more often than chance explains" if tested else ""
+        return f"{total}{beyond}; {using} of the rows use some."
     n_using = [sum(count > 0 for count in pattern["usage"]) for pattern in patterns]
     by_all = sum(n == len(classes) for n in n_using)
     by_some = sum(1 < n < len(classes) for n in n_using)

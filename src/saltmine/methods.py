@@ -1,0 +1,121 @@
+"""All methods by the names that comparisons and the command line call them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+# Data of as many cells is searched from several starts by default: it takes seconds.
+SMALL, STARTS_OF_SMALL = 1_000_000, 5
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: what tables call it, the estimator of `saltmine` that it is, and what makes it this one."""
+
+    title: str
+    estimator: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    # Whether it looks for what tells classes apart; the others describe all rows as one class.
+    knows_classes: bool = True
+
+
+METHODS: dict[str, Method] = {
+    "csalt": Method("C-Salt", "CSalt"),
+    "paper": Method("C-Salt as published", "CSalt", {"algorithm": "paper"}),
+    "primp": Method("Primp", "Primp", knows_classes=False),
+    "asso": Method("Asso", "Asso", knows_classes=False),
+    "dbssl": Method("Dbssl", "Dbssl"),
+    "mdldbssl": Method("MdlDbssl", "MdlDbssl"),
+    "diffnorm": Method("DiffNorm", "DiffNorm"),
+    "jsmf": Method("JSMF", "JointNMF", {"penalty": "jsmf"}),
+    "rjsnmf": Method("RJSNMF", "JointNMF", {"penalty": "rjsnmf"}),
+    "jnmf": Method("JNMF", "JointNMF", {"penalty": "jnmf"}),
+    "inmf": Method("iNMF", "JointNMF", {"penalty": "inmf"}),
+}
+
+
+def check_methods(methods: Iterable[str] | None) -> list[str]:
+    """Return the names of the methods, each once.
+
+    Examples
+    --------
+    >>> check_methods(["csalt", "asso", "csalt"])
+    ['csalt', 'asso']
+    """
+    if methods is None:
+        return list(METHODS)
+    names = [methods] if isinstance(methods, str) else list(methods)
+    for name in names:
+        if name not in METHODS:
+            raise ValueError(f"There is no method {name!r}; choose among {', '.join(METHODS)}.")
+    if not names:
+        raise ValueError(f"No method is named; choose among {', '.join(METHODS)}.")
+    return list(dict.fromkeys(names))
+
+
+def parameters_of(name: str) -> set[str]:
+    """Return the parameters of a method that are free to choose.
+
+    Examples
+    --------
+    >>> "tau" in parameters_of("asso"), "tau" in parameters_of("csalt")
+    (True, False)
+    """
+    method = METHODS[name]
+    return set(_kind(method)._get_param_names()) - set(method.fixed)
+
+
+def make(name: str, **parameters: Any) -> Any:
+    """Return the estimator of a method, with those of the parameters that it has.
+
+    Examples
+    --------
+    >>> make("inmf", random_state=0, alpha_that_nobody_has=1)
+    JointNMF(random_state=0)
+    """
+    method, known = METHODS[name], parameters_of(name)
+    chosen = {parameter: value for parameter, value in parameters.items() if parameter in known}
+    return _kind(method)(**method.fixed, **chosen)
+
+
+def ranks_for(name: str, ranks: Any, n_classes: int) -> dict[str, Any]:
+    """Return the parameter that tells a method how many patterns to look for; none for those that find it themselves.
+
+    Parameters
+    ----------
+    ranks : int or tuple
+        Shared patterns and those of each class, as `Dbssl` takes them. Methods that make no difference get the sum.
+
+    Examples
+    --------
+    >>> ranks_for("asso", (8, 4, 4), 2), ranks_for("dbssl", (8, 4), 2), ranks_for("csalt", 8, 2)
+    ({'rank': 16}, {'ranks': (8, 4, 4)}, {})
+    """
+    from saltmine.estimators.parameters import spread_ranks
+
+    spread = spread_ranks(ranks, n_classes)
+    if name == "asso":
+        return {"rank": max(sum(spread), 1)}
+    if name == "inmf":
+        return {"ranks": sum(spread)}
+    return {"ranks": spread} if "ranks" in parameters_of(name) else {}
+
+
+def usual_starts(name: str, n_cells: int) -> int:
+    """Return the number of random starts that are worth their time: of saltmine's own solver several on small data.
+
+    Examples
+    --------
+    >>> usual_starts("csalt", 400 * 39), usual_starts("csalt", 2000 * 4000), usual_starts("paper", 400 * 39)
+    (5, 1, 1)
+    """
+    return STARTS_OF_SMALL if name in ("csalt", "primp") and n_cells <= SMALL else 1
+
+
+def _kind(method: Method) -> Any:
+    # Here, so that the names alone cost nothing.
+    import saltmine
+
+    return getattr(saltmine, method.estimator)

@@ -1,0 +1,1 @@
+"""The searches of the methods that C-Salt is compared with."""
