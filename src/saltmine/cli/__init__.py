@@ -1,4 +1,4 @@
-"""The command line: ``saltmine fit``, ``transform``, ``predict``, ``report``, ``generate``, ``score``, ``demo``."""
+"""The command line: fit, transform, predict, report, compare, score, generate, demo and completion."""
 
 from __future__ import annotations
 

@@ -11,12 +11,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.cli.errors import WrongUse, user_mistakes
+from saltmine.cli.options import READING, names_of
 from saltmine.cli.output import Notes
 from saltmine.preparation import Prepare
 from saltmine.readers import ReadError, Table, read
 from saltmine.readers.naming import no_such_column
 from saltmine.readers.registry import format_of, has_known_suffix
 
+# Beyond it, classes of fewer than five rows on the mean are no classes.
+MOST_CLASSES = 20
 # What a reader was told that holds for new data of the same kind too.
 _LASTING = ("format", "row_names", "group", "separator", "encoding", "text", "language", "unit")
 
@@ -56,6 +59,45 @@ def prepare_items(source: Path, table: Table, ignore: tuple[str, ...], prepare: 
     with user_mistakes():
         X = prepare.items_of(frame, fit=True)
     return Items(X, table, prepare.item_names_, prepare)
+
+
+def read_items(path: Path, given: dict[str, Any], notes: Notes, needs_classes: bool) -> Items:
+    """Read a file and make items of its columns, as the options say."""
+    reading = {name: given[name] for name in names_of(READING)}
+    notes.say(f"Reading {path} ...")
+    with user_mistakes():
+        table = read(path, **reading)
+    if table.y is None and needs_classes:
+        raise WrongUse(_without_classes(path, table))
+    if table.y is not None and table.y.dtype.kind == "f" and (table.y % 1 != 0).any():
+        raise WrongUse(
+            f"{path}: the classes of --target {given['target']} are numbers such as {table.y[0]}; cut them first."
+        )
+    n_classes = 0 if table.y is None else len(set(table.y.tolist()))
+    if n_classes > max(MOST_CLASSES, table.shape[0] // 5) and needs_classes:
+        raise WrongUse(
+            f"{path}: there are {n_classes:,} classes for {table.shape[0]:,} rows, too many to compare; does "
+            f"{'--labels' if given['labels'] else '--target'} name what is meant?"
+        )
+    prepare = Prepare(bins=given["bins"], thresholds=given["thresholds"] or None, missing=given["missing"])
+    items = prepare_items(path, table, given["ignore"], prepare)
+    classes = f", {n_classes} classes" if n_classes else ""
+    notes.say(f"{items.X.shape[0]:,} rows, {items.X.shape[1]:,} items{classes}.")
+    if items.preparation is not None and items.preparation.left_out_:
+        notes.say(f"Left out, as every row has the same value: {', '.join(items.preparation.left_out_[:10])}.")
+    return items
+
+
+def _without_classes(path: Path, table: Table) -> str:
+    otherwise = "or look for patterns without classes with --method primp."
+    if table.frame is not None:
+        # A column of classes has few different texts; where there is none, any may be meant.
+        texts = table.frame.select_dtypes(exclude=["number", "bool"])
+        likely = [column for column in texts if texts[column].nunique() <= 20] or list(table.frame)
+        columns = ", ".join(str(column) for column in likely[:8])
+        more = ", ..." if len(likely) > 8 else ""
+        return f"Which column of {path} holds the classes, {columns}{more}? Name it with --target, {otherwise}"
+    return f"{path} says nothing about classes; name a file that does with --labels, {otherwise}"
 
 
 def reading_options(given: dict[str, Any]) -> dict[str, Any]:

@@ -7,27 +7,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from saltmine.cli.errors import WrongUse, user_mistakes
-from saltmine.cli.options import JSON, PREPARING, QUIET, READING, options, parse_image
+from saltmine.cli.options import JSON, MAX_TIME, PREPARING, QUIET, RANKS, READING, options, parse_image
 from saltmine.cli.output import FILES, MODEL, Notes, whole_folder
+from saltmine.methods import METHODS, make, parameters_of, ranks_for, usual_starts
 
 if TYPE_CHECKING:
     from saltmine.cli.data import Items
-    from saltmine.readers import Table
 
-# Beyond it, classes of fewer than five rows on the mean are no classes.
-MOST_CLASSES = 20
-# Data of as many cells is searched from several starts by default: it takes seconds.
-SMALL, STARTS_OF_SMALL = 1_000_000, 5
+# Options of the search, and the parameters of estimators that they are.
+PARAMETERS = {
+    "algorithm": "algorithm",
+    "alpha": "alpha",
+    "max_rank": "max_rank",
+    "restarts": "n_restarts",
+    "jobs": "n_jobs",
+    "seed": "random_state",
+    "device": "device",
+    "cluster": "client",
+    "tau": "tau",
+    "max_time": "max_time",
+}
+# A method without random starts takes any seed.
+IDLE = ("seed", "jobs")
 
 SEARCHING = (
     click.option(
         "--method",
-        type=click.Choice(["csalt", "primp"]),
+        type=click.Choice(list(METHODS)),
         default="csalt",
         show_default=True,
-        help="csalt compares classes, primp needs none.",
+        help="csalt compares classes, primp and asso need none; the others are there to compare with.",
     ),
     click.option(
         "--max-rank", type=click.IntRange(min=1), help="Most patterns to look for; found by itself if not given."
@@ -58,6 +70,13 @@ SEARCHING = (
         show_default=True,
         help="How to search.",
     ),
+    RANKS,
+    click.option(
+        "--tau",
+        type=click.FloatRange(0, 1, True),
+        help="Confidence of the associations of asso, dbssl and mdldbssl; by description length if not given.",
+    ),
+    MAX_TIME,
     click.option("--device", metavar="NAME", help="Run the relaxed solve on a device, as cuda."),
     click.option("--cluster", metavar="ADDRESS", help="Dask cluster to share the work, as tcp://host:8786."),
     click.option(
@@ -110,11 +129,12 @@ def fit(data: Path, **given: Any) -> None:
       saltmine fit baskets.dat --labels shops.txt --json
     """
     # Help and completion need none of this.
+    from saltmine.cli.data import read_items
     from saltmine.cli.results import as_json, print_summary, summary_of, write_results
 
     notes = Notes(given["quiet"])
     with whole_folder(given["output"], FILES, sign=MODEL, force=given["force"]) as folder:
-        items = _read(data, given, notes)
+        items = read_items(data, given, notes, METHODS[given["method"]].knows_classes)
         about = _about(data, items, given)
         begin = time.perf_counter()
         model = _fit(items, given)
@@ -132,70 +152,48 @@ def fit(data: Path, **given: Any) -> None:
         print_summary(model, summary, given["output"])
 
 
-def _read(path: Path, given: dict[str, Any], notes: Notes) -> Items:
-    from saltmine.cli.data import prepare_items
-    from saltmine.preparation import Prepare
-    from saltmine.readers import read
-
-    reading = {option.name: given[option.name] for option in _parameters(READING)}
-    notes.say(f"Reading {path} ...")
-    with user_mistakes():
-        table = read(path, **reading)
-    if table.y is None and given["method"] == "csalt":
-        raise WrongUse(_without_classes(path, table))
-    if table.y is not None and table.y.dtype.kind == "f" and (table.y % 1 != 0).any():
-        raise WrongUse(
-            f"{path}: the classes of --target {given['target']} are numbers such as {table.y[0]}; cut them first."
-        )
-    n_classes = 0 if table.y is None else len(set(table.y.tolist()))
-    if n_classes > max(MOST_CLASSES, table.shape[0] // 5) and given["method"] == "csalt":
-        raise WrongUse(
-            f"{path}: there are {n_classes:,} classes for {table.shape[0]:,} rows, too many to compare; does "
-            f"{'--labels' if given['labels'] else '--target'} name what is meant?"
-        )
-    prepare = Prepare(bins=given["bins"], thresholds=given["thresholds"] or None, missing=given["missing"])
-    items = prepare_items(path, table, given["ignore"], prepare)
-    classes = f", {n_classes} classes" if n_classes else ""
-    notes.say(f"{items.X.shape[0]:,} rows, {items.X.shape[1]:,} items{classes}.")
-    if items.preparation is not None and items.preparation.left_out_:
-        notes.say(f"Left out, as every row has the same value: {', '.join(items.preparation.left_out_[:10])}.")
-    return items
-
-
-def _without_classes(path: Path, table: Table) -> str:
-    otherwise = "or look for patterns without classes with --method primp."
-    if table.frame is not None:
-        # A column of classes has few different texts; where there is none, any may be meant.
-        texts = table.frame.select_dtypes(exclude=["number", "bool"])
-        likely = [column for column in texts if texts[column].nunique() <= 20] or list(table.frame)
-        columns = ", ".join(str(column) for column in likely[:8])
-        more = ", ..." if len(likely) > 8 else ""
-        return f"Which column of {path} holds the classes, {columns}{more}? Name it with --target, {otherwise}"
-    return f"{path} says nothing about classes; name a file that does with --labels, {otherwise}"
-
-
 def _fit(items: Items, given: dict[str, Any]) -> Any:
     import numpy as np
 
-    from saltmine import CSalt, Primp
-
-    kind = CSalt if given["method"] == "csalt" else Primp
+    method = given["method"]
     if given["binarize"] is not None and items.preparation is not None:
         raise WrongUse("--binarize is for matrices of numbers; columns of a table are cut with --threshold or --bins.")
+    known = options_of(method)
+    _refuse_foreign(method)
     with user_mistakes():
-        model = kind(
-            algorithm=given["algorithm"],
-            alpha=given["alpha"],
+        n_classes = 1 if items.table.y is None else len(set(items.table.y.tolist()))
+        told = {} if given["ranks"] is None else ranks_for(method, given["ranks"], n_classes)
+        model = make(
+            method,
+            **{PARAMETERS[option]: given[option] for option in known - {"restarts", "ranks"}},
+            **told,
+            n_restarts=given["restarts"] or usual_starts(method, int(np.prod(items.X.shape))),
             binarize=given["binarize"],
-            max_rank=given["max_rank"],
-            n_restarts=given["restarts"] or (STARTS_OF_SMALL if np.prod(items.X.shape) <= SMALL else 1),
-            device=given["device"],
-            client=given["cluster"],
-            n_jobs=given["jobs"],
-            random_state=given["seed"],
             verbose=0 if given["quiet"] else 1,
         )
         return model.fit(items.X, items.table.y, item_names=items.item_names, row_names=items.table.row_names)
+
+
+def options_of(method: str) -> set[str]:
+    """Return the options of the search that a method has."""
+    parameters = parameters_of(method)
+    known = {option for option, parameter in PARAMETERS.items() if parameter in parameters}
+    if METHODS[method].estimator == "JointNMF":
+        # It has an alpha of its own, a weight.
+        known -= {"alpha"}
+    return known | ({"ranks"} if ranks_for(method, 1, 1) else set())
+
+
+def _refuse_foreign(method: str) -> None:
+    """Refuse options that were given and that the method does not have."""
+    context = click.get_current_context()
+    for option in (*PARAMETERS, "ranks"):
+        given = context.get_parameter_source(option) is not ParameterSource.DEFAULT
+        if given and option not in IDLE and option not in options_of(method):
+            having = [name for name in METHODS if option in options_of(name)]
+            raise WrongUse(
+                f"--{option.replace('_', '-')} is not for {method} but for {', '.join(having)}; leave it out."
+            )
 
 
 def _assess(model: Any, items: Items, given: dict[str, Any]) -> None:
@@ -238,13 +236,3 @@ def _about(path: Path, items: Items, given: dict[str, Any]) -> dict[str, Any]:
     if given["title"]:
         about["title"] = given["title"]
     return about
-
-
-def _parameters(decorators: tuple[Any, ...]) -> list[click.Parameter]:
-    """Return what the options of a group are called."""
-
-    @options(*decorators)
-    def nothing() -> None: ...
-
-    parameters: list[click.Parameter] = nothing.__click_params__  # type: ignore[attr-defined]  # click puts them there
-    return parameters

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from saltmine.cli.apply import load_model, predict, transform
+from saltmine.cli.compare import compare
 from saltmine.cli.errors import Commands, Failed, user_mistakes
 from saltmine.cli.fit import fit
 from saltmine.cli.planted import generate, score
@@ -90,5 +91,5 @@ def completion(shell: str) -> None:
     click.echo(found(cli, {}, "saltmine", "_SALTMINE_COMPLETE").source())
 
 
-for command in (fit, transform, predict, report, score, generate, demo, completion):
+for command in (fit, transform, predict, report, compare, score, generate, demo, completion):
     cli.add_command(command)

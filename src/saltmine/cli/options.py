@@ -27,6 +27,16 @@ def parse_thresholds(ctx: click.Context, param: click.Parameter, given: tuple[st
     return thresholds
 
 
+def parse_ranks(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | int | None:
+    """Read numbers of patterns, as 8 or 8,4,4."""
+    if value is None:
+        return None
+    numbers = value.split(",")
+    if not all(number.strip().isdigit() for number in numbers):
+        raise click.BadParameter(f"{value!r} is no list of numbers of patterns, as 8,4,4.")
+    return tuple(int(number) for number in numbers) if len(numbers) > 1 else int(value)
+
+
 #: Options of `saltmine.read`.
 READING = (
     click.option("--target", metavar="COLUMN", help="Column that holds the classes."),
@@ -83,6 +93,17 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as
 QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 
 
+RANKS = click.option(
+    "--ranks",
+    metavar="NUMBERS",
+    callback=parse_ranks,
+    help="Patterns to look for, for methods that can be told: shared ones, then those of each class, as 8,4,4.",
+)
+MAX_TIME = click.option(
+    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="When diffnorm shall stop."
+)
+
+
 def options(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Apply options in the order in which help shall show them."""
 
@@ -92,6 +113,16 @@ def options(*groups: Callable[[Command], Command]) -> Callable[[Command], Comman
         return command
 
     return apply
+
+
+def names_of(decorators: tuple[Callable[[Command], Command], ...]) -> list[str]:
+    """Return what the options of a group are called."""
+
+    @options(*decorators)
+    def nothing() -> None: ...
+
+    parameters: list[click.Parameter] = nothing.__click_params__  # type: ignore[attr-defined]  # click puts them there
+    return [str(parameter.name) for parameter in parameters]
 
 
 def parse_image(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:

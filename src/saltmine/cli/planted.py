@@ -117,7 +117,7 @@ def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: boo
         }
         if hasattr(fitted, "predict"):
             figures["accuracy"] = float((fitted.predict(X) == fitted.row_labels_).mean())
-        planted = _truth(truth, data)
+        planted = read_truth(truth, data)
         if planted is not None:
             figures |= _against(planted, fitted)
     if as_json:
@@ -127,7 +127,7 @@ def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: boo
             click.echo(f"{name.replace('_', ' '):<28}{_shown(value)}")
 
 
-def _truth(truth: Path | None, data: Path) -> Any:
+def read_truth(truth: Path | None, data: Path) -> Any:
     """Return the planted truth of an npz file, None where there is none to be expected."""
     import numpy as np
 

@@ -1,0 +1,232 @@
+"""``saltmine compare``: several methods on the same data."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from saltmine.cli.errors import Failed, WrongUse, user_mistakes
+from saltmine.cli.options import JSON, MAX_TIME, PREPARING, QUIET, RANKS, READING, options
+from saltmine.cli.output import Notes, whole_folder
+from saltmine.methods import METHODS, check_methods
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from saltmine.comparison import Comparison
+
+TABLE, PAGE, FIGURE = "comparison.csv", "comparison.md", "comparison.png"
+#: Columns of the table in the terminal and the page: heading, and how a figure is written.
+COLUMNS = {
+    "method": ("method", "{}"),
+    "description_length": ("nats", "{:,.0f}"),
+    "of_null": ("of null", "{:.3f}"),
+    "rss": ("RSS", "{:,}"),
+    "patterns": ("patterns", "{}"),
+    "common": ("common", "{}"),
+    "specific": ("specific", "{}"),
+    "altered": ("altered", "{}"),
+    "by_chance": ("by chance", "{}"),
+    "items": ("items", "{:.1f}"),
+    "rows": ("rows", "{:.1f}"),
+    "f_measure": ("F", "{:.3f}"),
+    "alteration_recall": ("rec V", "{:.3f}"),
+    "rank_error": ("rank error", "{:.1f}"),
+    "seconds": ("seconds", "{:.1f}"),
+}
+
+#: What a narrow terminal does without, first to last.
+DISPENSABLE = ("rows", "items", "of_null", "by_chance", "common", "altered")
+
+
+def parse_methods(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
+    """Read names of methods, as csalt,asso, or all."""
+    if value == "all":
+        return list(METHODS)
+    try:
+        return check_methods(name.strip() for name in value.split(","))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@click.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@options(*READING, *PREPARING)
+@click.option(
+    "--methods",
+    default="all",
+    show_default=True,
+    callback=parse_methods,
+    help=f"Which ones, with commas between them: {', '.join(METHODS)}.",
+)
+@options(RANKS, MAX_TIME)
+@click.option("--truth", type=click.Path(path_type=Path), help="File of planted data; DATA itself if it is one.")
+@click.option("--binarize", type=float, metavar="NUMBER", help="Values of a matrix above it become ones.")
+@click.option(
+    "--restarts",
+    type=click.IntRange(min=1),
+    help="Random starts of methods that have them; 5 of csalt and primp if not given, and 1 for larger data.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For methods with random starts."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("out/compare"),
+    show_default=True,
+    help="Folder for the results.",
+)
+@click.option("--force", is_flag=True, help="Replace files in the folder that are not of an earlier run.")
+@options(JSON, QUIET)
+def compare(data: Path, methods: list[str], **given: Any) -> None:
+    """Fit several methods to DATA, and put what they found side by side.
+
+    The table says for every method: the description length in nats, the same for all, and its share of that without
+    patterns; the cells in error (RSS); how many patterns were found, how many of them are common to several classes,
+    specific to one, common but altered, and how many chance may explain; their mean numbers of items and rows; and the
+    seconds it took. For planted data also F-measure, recall of the alterations, and by how many patterns each class is
+    off.
+
+    The folder gets the table as comparison.csv and comparison.md, a figure (comparison.png), and every model under the
+    name of its method, for 'saltmine report' and 'saltmine score'.
+
+    \b
+    Examples:
+      saltmine compare baskets.csv --target shop
+      saltmine compare votes.csv --target party --methods csalt,dbssl,asso -o out/votes
+      saltmine compare planted.npz --ranks 8,8,8 --max-time 60
+    """
+    # Help and completion need none of this.
+    from saltmine.cli.data import read_items
+    from saltmine.cli.results import as_json
+
+    notes = Notes(given["quiet"])
+    files = (TABLE, PAGE, FIGURE, *(f"{name}.salt" for name in METHODS))
+    with whole_folder(given["output"], files, sign=TABLE, force=given["force"]) as folder:
+        items = read_items(data, given, notes, needs_classes=True)
+        found, interrupted = _run(data, items, methods, given)
+        for name, reason in found.failed.items():
+            notes.say(f"{name} is left out: {reason}")
+        _write(found, items, data, folder, notes)
+    if given["as_json"]:
+        click.echo(as_json(found.rows))
+    else:
+        _print(found.table, given["output"])
+    if interrupted:
+        raise Failed(f"Interrupted; {len(found.rows)} of {len(methods)} methods were done, and these were written.")
+
+
+def _run(data: Path, items: Any, methods: list[str], given: dict[str, Any]) -> tuple[Comparison, bool]:
+    """Run the methods; return what they found, and whether the user wanted no more."""
+    from saltmine.cli.planted import read_truth
+    from saltmine.comparison import Comparison, compare
+
+    if given["binarize"] is not None and items.preparation is not None:
+        raise WrongUse("--binarize is for matrices of numbers; columns of a table are cut with --threshold or --bins.")
+    done = Comparison()
+
+    def keep(so_far: Comparison) -> None:
+        nonlocal done
+        done = so_far
+
+    with user_mistakes():
+        try:
+            compare(
+                items.X,
+                items.table.y,
+                methods,
+                ranks=given["ranks"],
+                n_restarts=given["restarts"],
+                truth=read_truth(given["truth"], data),
+                random_state=given["seed"],
+                max_time=given["max_time"],
+                binarize=given["binarize"],
+                item_names=items.item_names,
+                row_names=items.table.row_names,
+                verbose=0 if given["quiet"] else 1,
+                on_result=keep,
+            )
+        except KeyboardInterrupt:
+            if not done.rows:
+                raise
+            return done, True
+    return done, False
+
+
+def _write(found: Comparison, items: Any, data: Path, folder: Path, notes: Notes) -> None:
+    found.table.to_csv(folder / TABLE, index=False)
+    (folder / PAGE).write_text(as_markdown(found.table), encoding="utf-8")
+    for name, model in found.models.items():
+        model.about_ = {"source": data.name, "kind": items.table.kind}
+        model.preparation_ = items.preparation
+        model.save(folder / f"{name}.salt")
+    try:
+        figure = found.plot()
+    except ImportError as error:
+        notes.say(str(error))
+    else:
+        figure.savefig(folder / FIGURE, dpi=150)
+
+
+def as_markdown(table: pd.DataFrame) -> str:
+    """Write the table for a page.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(as_markdown(pd.DataFrame({"method": ["csalt"], "rss": [1200], "seconds": [0.5]})))
+    | method | RSS | seconds |
+    |---|---|---|
+    | csalt | 1,200 | 0.5 |
+    """
+    columns, lines = _cells(table)
+    rows = [columns, ["---"] * len(columns), *lines]
+    return "\n".join(f"|{'|'.join(row)}|" if row[0] == "---" else f"| {' | '.join(row)} |" for row in rows)
+
+
+def _print(table: pd.DataFrame, folder: Path) -> None:
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    # A terminal has its own width; the text goes through click, which knows about closed pipes.
+    text, width = io.StringIO(), shutil.get_terminal_size().columns if sys.stdout.isatty() else 200
+    console = Console(file=text, width=width, highlight=False)
+    for dropped in range(len(DISPENSABLE) + 1):
+        grid = _grid(table.drop(columns=list(DISPENSABLE[:dropped])))
+        if Measurement.get(console, console.options.update(width=1000), grid).maximum <= width:
+            break
+    console.print(grid)
+    click.echo(text.getvalue(), nl=False)
+    if dropped:
+        click.echo(f"The terminal is narrow; {folder / TABLE} has all columns.")
+    click.echo(f"Results in {folder}: open {folder / FIGURE}, or 'saltmine report {folder}/{table['method'][0]}.salt'")
+
+
+def _grid(table: pd.DataFrame) -> Any:
+    from rich import box
+    from rich.table import Table as Grid
+
+    columns, lines = _cells(table)
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in columns:
+        grid.add_column(column, justify="left" if column == "method" else "right")
+    for line in lines:
+        grid.add_row(*line)
+    return grid
+
+
+def _cells(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and the texts of all cells."""
+    shown = [column for column in COLUMNS if column in table.columns]
+    lines = [
+        ["" if row[column] != row[column] else COLUMNS[column][1].format(row[column]) for column in shown]
+        for row in table.to_dict("records")
+    ]
+    return [COLUMNS[column][0] for column in shown], lines

@@ -1,0 +1,196 @@
+"""Methods side by side: the table, the figure and the command."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from saltmine import CSalt, Primp, compare, load
+from saltmine.cli.main import cli
+from saltmine.comparison.figure import draw
+from saltmine.comparison.table import figures
+from saltmine.datasets import make_planted
+from saltmine.metrics import f_measure, residual
+
+QUICK = ["csalt", "primp", "asso"]
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return make_planted(60, [50, 50], rank=3, noise=0.02, random_state=2)
+
+
+@pytest.fixture(scope="module")
+def compared(planted):
+    return compare(planted.X, planted.y, QUICK, truth=planted)
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def test_the_table_has_a_row_per_method_with_the_figures_of_its_model(planted, compared):
+    table = compared.table.set_index("method")
+    assert table.index.tolist() == QUICK
+    for name, model in compared.models.items():
+        row = table.loc[name]
+        assert row["description_length"] == model.description_length_
+        assert row["rss"] == residual(model, planted.X, planted.y)
+        assert row["common"] + row["specific"] == row["patterns"] == model.n_components_
+        assert row["altered"] <= row["common"]
+        assert row["f_measure"] == f_measure(planted, model)
+        assert row["seconds"] > 0
+    assert table.loc["csalt", "of_null"] == pytest.approx(
+        compared.models["csalt"].description_length_ / compared.models["csalt"].null_description_length_
+    )
+
+
+def test_sizes_and_kinds_are_counted_by_hand():
+    X = np.zeros((8, 10), dtype=bool)
+    X[:4, :3] = True  # both classes
+    X[2:4, 3:5] = True  # the second class adds two items
+    X[4:, 5:9] = True  # the second class only
+    y = [0, 0, 1, 1, 1, 1, 1, 1]
+    model = CSalt(random_state=0).fit(np.repeat(X, 10, axis=0), np.repeat(y, 10))
+    found = figures(model)
+    assert (found["patterns"], found["common"], found["specific"], found["altered"]) == (2, 1, 1, 1)
+    # 3 items in one class and 5 in the other, and 4.
+    assert found["items"] == pytest.approx((4 + 4) / 2)
+    assert found["rows"] == pytest.approx((40 + 40) / 2)
+    assert found["rss"] == 0
+
+
+def test_a_model_without_patterns_has_no_sizes():
+    found = figures(Primp(random_state=0).fit(np.eye(6)))
+    assert found["patterns"] == 0
+    assert np.isnan(found["items"])
+    assert found["of_null"] == 1
+
+
+def test_results_are_told_one_by_one(planted):
+    counts = []
+    compare(planted.X, planted.y, ["asso", "primp"], on_result=lambda so_far: counts.append(len(so_far.rows)))
+    assert counts == [1, 2]
+
+
+def test_what_is_wrong_with_the_data_is_said_once(planted):
+    with pytest.raises(ValueError, match="Column 0 holds 2"):
+        compare(planted.X.astype(int) * 2, planted.y, ["asso", "primp"])
+
+
+def test_a_method_that_cannot_leaves_the_others():
+    wide = np.random.default_rng(0).random((20, 60_000)) < 0.2
+    found = compare(wide, [0, 1] * 10, ["asso", "primp"])
+    assert found.table["method"].tolist() == ["primp"]
+    assert "Asso compares all pairs of items" in found.failed["asso"]
+
+
+def test_the_figure_has_a_panel_per_figure_and_a_bar_per_method(compared):
+    figure = compared.plot()
+    titles = [ax.get_title().split("\n")[0] for ax in figure.axes]
+    assert titles[:3] == ["description length", "cells in error", "patterns"]
+    assert "F-measure" in titles
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["C-Salt", "Primp", "Asso"]
+    without_truth = compared.table.drop(columns=["f_measure", "alteration_recall", "rank_error"])
+    assert len(draw(without_truth).axes) == len(figure.axes) - 2
+
+
+# ---------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "planted.npz"
+    assert run("generate", path, "--rows", "50,50", "--columns", 60, "--patterns", 3, "--noise", 0.02).exit_code == 0
+    return path
+
+
+def test_the_command_writes_table_figure_and_models(data, tmp_path):
+    out = tmp_path / "out"
+    result = run("compare", data, "--methods", "csalt,asso", "-o", out)
+    assert result.exit_code == 0, result.output
+    table = pd.read_csv(out / "comparison.csv")
+    assert table["method"].tolist() == ["csalt", "asso"]
+    assert {"f_measure", "alteration_recall", "rank_error"} <= set(table.columns)
+    lines = (out / "comparison.md").read_text().splitlines()
+    assert len(lines) == 4
+    assert lines[2].startswith("| csalt |")
+    assert (out / "comparison.png").read_bytes()[:4] == b"\x89PNG"
+    assert load(out / "asso.salt").n_components_ == table["patterns"][1]
+    assert run("report", out / "asso.salt", "-o", tmp_path / "asso.html").exit_code == 0
+    scored = run("score", out / "csalt.salt", data, "--json")
+    assert json.loads(scored.stdout)["f_measure"] == pytest.approx(table["f_measure"][0])
+    for word in ("method", "nats", "common", "specific", "altered", "seconds", "csalt", "asso"):
+        assert word in result.stdout
+
+
+def test_tables_of_text_and_numbers_are_prepared_as_fit_does(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"class": ["a", "b"] * 40, "colour": rng.choice(["red", "blue"], 80), "age": rng.random(80)})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    result = run(
+        "compare", tmp_path / "people.csv", "--target", "class", "--methods", "primp", "--json", "-o", tmp_path
+    )
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)[0]["method"] == "primp"
+    prepared = load(tmp_path / "primp.salt").preparation_
+    assert "colour=red" in prepared.item_names_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--methods", "slim"], "There is no method 'slim'; choose among csalt"),
+        (["--ranks", "8,x"], "'8,x' is no list of numbers of patterns, as 8,4,4"),
+        (["--ranks", "1,2,3,4", "--methods", "dbssl"], "ranks has 4 entries, but 2 classes need 3"),
+        (["--truth", "nothing.npz"], "nothing.npz cannot be read as planted data"),
+        (["--target", "z"], "z"),
+    ],
+)
+def test_mistakes_are_one_sentence(data, tmp_path, options, message):
+    result = run("compare", data, *options, "-o", tmp_path / "out", "-q")
+    assert result.exit_code == 2
+    assert message in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupted_comparison_keeps_what_is_done(tmp_path):
+    data, out = tmp_path / "large.npz", tmp_path / "out"
+    assert run("generate", data, "--rows", "400,400", "--columns", 400, "--patterns", 12).exit_code == 0
+    command = [sys.executable, "-m", "saltmine", "compare", str(data), "--methods", "asso,paper", "-o", str(out)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    # A bar that is no terminal's is written when it is full; the published algorithm takes many seconds more.
+    deadline = time.monotonic() + 120
+    seen = ""
+    while "Asso" not in seen and time.monotonic() < deadline:
+        seen += os.read(process.stderr.fileno(), 4096).decode()
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "Interrupted; 1 of 2 methods were done, and these were written." in " ".join((seen + rest).split())
+    assert pd.read_csv(out / "comparison.csv")["method"].tolist() == ["asso"]
+
+
+def test_fit_takes_every_method_and_refuses_options_of_others(data, tmp_path):
+    result = run("fit", data, "--method", "asso", "--tau", 0.5, "-o", tmp_path / "asso", "-q")
+    assert result.exit_code == 0, result.output
+    assert load(tmp_path / "asso" / "model.salt").tau == 0.5
+    result = run("fit", data, "--method", "inmf", "--ranks", 3, "-o", tmp_path / "inmf", "-q")
+    assert result.exit_code == 0, result.output
+    assert load(tmp_path / "inmf" / "model.salt").ranks == 3
+    result = run("fit", data, "--method", "asso", "--ranks", 2, "-o", tmp_path / "two", "-q")
+    assert load(tmp_path / "two" / "model.salt").rank == 2
+    result = run("fit", data, "--method", "asso", "--alpha", 0.1, "-o", tmp_path / "no")
+    assert result.exit_code == 2
+    assert "--alpha is not for asso but for csalt, paper, primp; leave it out." in " ".join(result.output.split())
+    result = run("fit", data, "--tau", 0.5, "-o", tmp_path / "no")
+    assert result.exit_code == 2
+    assert "--tau is not for csalt but for asso, dbssl, mdldbssl; leave it out." in " ".join(result.output.split())
