@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-quick bench-scale wheel-check clean
+.PHONY: help demo test lint bench bench-quick bench-scale bench-methods wheel-check clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -60,6 +60,9 @@ bench-scale: $(VENV)/.dev ## Measure how time and memory grow, and the cluster's
 	$(BIN)/python benchmarks/cluster.py
 	$(if $(GENOME),$(BIN)/python benchmarks/scale.py --genome $(GENOME))
 	$(BIN)/python benchmarks/scale.py -o out
+
+bench-methods: $(VENV)/.dev ## Compare all methods on the paper's default matrices (about half an hour)
+	$(BIN)/python benchmarks/methods.py -o out/methods.csv
 
 wheel-check: $(VENV)/.dev ## Install the wheel into an empty environment and time its import
 	$(BIN)/python benchmarks/wheel.py
