@@ -1,8 +1,8 @@
-"""Asso on bit sets against Asso in plain numpy, in one process, and PyBMF's where it is installed.
+"""Asso on bit sets against Asso in plain numpy, in one process.
 
     python benchmarks/asso.py
 
-1000 rows, 800 columns, 24 patterns at one threshold; times are the shortest of five after compilation. All find the
+1000 rows, 800 columns, 24 patterns at one threshold; times are the shortest of five after compilation. Both find the
 same error, as they take the same steps.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,17 +56,6 @@ def main() -> None:
     reference, same = fastest(lambda: plain(data, RANK, TAU))
     print(f"saltmine     {seconds:7.2f} s   {error:,} cells in error")
     print(f"plain numpy  {reference:7.2f} s   {same:,} cells in error, {reference / seconds:.1f} x the time")
-    if find_spec("PyBMF") is None:
-        print("PyBMF is not installed.")
-        return
-    from PyBMF.models import Asso as Other  # type: ignore[import-not-found]  # not a dependency
-    from scipy.sparse import csr_matrix
-
-    begin = time.perf_counter()
-    model = Other(k=RANK, tau=TAU, w_fp=1.0)
-    model.fit(X_train=csr_matrix(data.astype(int)), task="reconstruction", verbose=False, display=False)
-    other = time.perf_counter() - begin
-    print(f"PyBMF        {other:7.2f} s   {other / seconds:.0f} x the time")
 
 
 if __name__ == "__main__":
