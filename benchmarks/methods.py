@@ -24,6 +24,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from joblib import Parallel, delayed
 from rich.console import Console
 from rich.table import Table
@@ -32,7 +33,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from saltmine.algorithms import Solution
 from saltmine.binary.bits import BitMatrix
-from saltmine.comparison.table import figures
+from saltmine.comparison.figure import draw
+from saltmine.comparison.table import figures, load_compiled
 from saltmine.datasets import make_planted
 from saltmine.estimators.base import PatternModel
 from saltmine.estimators.encoders import OneClass
@@ -93,6 +95,8 @@ def told(setting: dict[str, Any]) -> str:
 
 def measure(method: str, setting: dict[str, Any], shape: tuple[int, int], noise: float, seed: int) -> dict[str, Any]:
     n, m = shape
+    if method in METHODS:
+        load_compiled(method)
     planted = make_planted(n, [m // 2, m - m // 2], RANK, noise=noise, random_state=seed)
     begin = time.perf_counter()
     model = Nmf(random_state=seed, **setting) if method == "nmf" else make(method, random_state=seed, **setting)
@@ -133,30 +137,26 @@ COLUMNS = {
     "items": ("items", "{:.0f}"),
     "rows": ("rows", "{:.0f}"),
     "seconds": ("seconds", "{:.1f}"),
+    "shortest": ("shortest f/f*", "{:.4f}"),
 }
 
 
-def best_setting(rows: list[dict[str, Any]], method: str) -> list[dict[str, Any]]:
-    """Return the runs of a method at the setting with the highest mean F-measure."""
-    settings = dict.fromkeys(row["setting"] for row in rows if row["method"] == method)
-    by_setting = [[row for row in rows if row["method"] == method and row["setting"] == told] for told in settings]
-    return max(by_setting, key=lambda runs: np.mean([row["f_measure"] for row in runs]))
-
-
-def show(rows: list[dict[str, Any]], methods: list[str]) -> None:
-    headings = [heading for heading, _ in COLUMNS.values()]
-    table = Table(
-        "method", "setting", *headings, "shortest f", title="means over the matrices; shortest f of any setting"
+def best_settings(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the means of every method at the setting with the highest F-measure, with the lowest f of any setting."""
+    means = (
+        rows.fillna({"setting": ""}).groupby(["method", "setting"], sort=False).mean(numeric_only=True).reset_index()
     )
-    for method in methods:
-        best = best_setting(rows, method)
-        means = [text.format(np.nanmean([row[column] for row in best])) for column, (_, text) in COLUMNS.items()]
-        title = METHODS[method].title if method in METHODS else "NMF"
-        lengths: dict[str, list[float]] = {}
-        for row in rows:
-            if row["method"] == method:
-                lengths.setdefault(row["setting"], []).append(row["f/f*"])
-        table.add_row(title, best[0]["setting"], *means, f"{min(np.mean(each) for each in lengths.values()):.4f}")
+    best = means.loc[means.groupby("method", sort=False)["f_measure"].idxmax()]
+    return best.assign(shortest=means.groupby("method")["f/f*"].min()[best["method"]].to_numpy())
+
+
+def show(best: pd.DataFrame) -> None:
+    headings = [heading for heading, _ in COLUMNS.values()]
+    table = Table("method", "setting", *headings, title="means over the matrices; shortest f/f* of any setting")
+    records: list[dict[str, Any]] = best.to_dict("records")  # type: ignore[assignment]  # the keys are names of columns
+    for row in records:
+        title = METHODS[row["method"]].title if row["method"] in METHODS else "NMF"
+        table.add_row(title, row["setting"], *(text.format(row[column]) for column, (_, text) in COLUMNS.items()))
     # A fixed width, so that a table sent to a file keeps its columns.
     Console(width=180).print(table)
 
@@ -169,7 +169,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2, help="matrices per shape")
     parser.add_argument("--jobs", type=int, default=2, help="fits at the same time")
     parser.add_argument("-o", "--output", type=Path, default=Path("out/methods.csv"), help="results as csv")
+    parser.add_argument("--show", type=Path, help="measure nothing; table and figure of a csv of results")
     args = parser.parse_args()
+    if args.show:
+        best = best_settings(pd.read_csv(args.show))
+        show(best)
+        draw(best).savefig(args.show.with_suffix(".png"), dpi=150)
+        return
     methods = args.methods or [method for method in SETTINGS if not args.quick or method not in SLOW]
     cases = [
         (shape, FIRST_SEED + repeat * len(SHAPES) + k)
@@ -193,7 +199,11 @@ def main() -> None:
             highlight=False,
             soft_wrap=True,
         )
-    show(rows, methods)
+    # Results come as they are ready; the table keeps the order of the methods.
+    rows.sort(key=lambda row: methods.index(row["method"]))
+    best = best_settings(pd.DataFrame(rows))
+    show(best)
+    draw(best).savefig(args.output.with_suffix(".png"), dpi=150)
 
 
 if __name__ == "__main__":

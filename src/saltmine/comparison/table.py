@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,7 +129,7 @@ def compare(
     done = Comparison()
     for name in chosen:
         try:
-            _load_compiled(name)
+            load_compiled(name)
             begin = time.perf_counter()
             starts = n_restarts or usual_starts(name, int(np.prod(np.shape(X))))
             model = make(name, n_restarts=starts, **given, **told[name])
@@ -185,7 +186,8 @@ def _mean(values: Any) -> float:
     return float(np.mean(values)) if len(values) else float("nan")
 
 
-def _load_compiled(name: str) -> None:
+@cache
+def load_compiled(name: str) -> None:
     """Let compiled code be loaded before the clock runs."""
     small = make_planted(30, [20, 20], rank=2, noise=0.02, random_state=0)
     make(name, random_state=0).fit(small.X, small.y)
