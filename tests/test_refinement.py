@@ -142,10 +142,10 @@ def test_chosen_items_are_the_best_of_those_that_show_enough():
     kernels.count_cells(data, opened, rows, cells)
     for_one, for_zero, needed = rng.uniform(0, 1, n), -rng.uniform(0, 1, n), (2.0, 2.5)
     shown, gain = cells[0] * for_one + cells[1] * for_zero, cells[0] - cells[1]
-    for of_all in (False, True):
+    for riders in (False, True):
         new = kernels.Pattern(rows.copy(), np.zeros((2, n), dtype=bool), opened.noise.copy())
-        kernels.choose_items(data, cells, opened, 6.0, True, of_all, (for_one, for_zero), needed, new)
-        rides = of_all & (opened.background >= kernels.RIDES)
+        kernels.choose_items(data, cells, opened, 6.0, True, riders, (for_one, for_zero), needed, new)
+        rides = riders & (opened.background >= kernels.RIDES)
         # Of the classes that might carry it alone, the one that gains most is asked.
         first = np.eye(2, dtype=bool)[:, gain.argmax(axis=0)]
         enough = {
@@ -167,6 +167,31 @@ def test_chosen_items_are_the_best_of_those_that_show_enough():
         assert sum(chosen.values()).tolist() == [1] * n
         best = np.min(list(lengths.values()), axis=0)
         np.testing.assert_allclose(sum(np.where(chosen[name], lengths[name], 0) for name in lengths), best)
+
+
+@pytest.mark.parametrize("n_frequent", [5, 40])
+def test_frequent_items_ride_with_a_pattern_of_some_classes_if_they_are_few(n_frequent):
+    """Rows of the first class have twenty items of their own, and like most rows of both the frequent ones."""
+    rng = np.random.default_rng(0)
+    matrix = np.hstack([rng.random((200, 100)) < 0.02, rng.random((200, n_frequent)) < 0.9])
+    rows, own = slice(0, 60), slice(0, 20)
+    matrix[rows, own] = rng.random((60, 20)) < 0.9
+    bits = BitMatrix(matrix, [slice(0, 100), slice(100, 200)])
+    Y = np.zeros((200, 1), dtype=bool)
+    Y[rows] = True
+    X = np.zeros((100 + n_frequent, 1), dtype=bool)
+    X[own] = True
+    carried = {}
+    for gated in (False, True):
+        refinement = Refinement(bits, BinaryModel(X, np.zeros((2, *X.shape), dtype=bool), Y))
+        if gated:
+            refinement.gate()
+        refinement.polish()
+        carried[gated] = refinement.model().X[:, 0]
+        assert carried[gated][own].all()
+    assert carried[False][100:].all()
+    assert carried[True][100:].all() == (n_frequent == 5)
+    assert carried[True][100:].any() == (n_frequent == 5)
 
 
 def test_cells_are_counted_with_their_weights_in_all_words():

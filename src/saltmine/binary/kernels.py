@@ -36,8 +36,10 @@ OPEN_ONES, OPEN_ZEROS, ONES = 0, 1, 2
 DENSITIES = 20
 # The level of the test is shared by two looks at a pattern: 99 % for all of its items, 1 % for the strong ones.
 FOR_ALL_ITEMS, FOR_STRONG_ITEMS = float(np.log(1 / 0.99)), float(np.log(1 / 0.01))
-# An item that has this share of the open cells may join a pattern of all classes whatever it shows.
+# An item that has this share of the open cells may ride along with a pattern whatever it shows.
 RIDES = 0.5
+# Such items may be this share of a pattern of some classes; more would be said to be theirs.
+MOST_RIDERS = 1 / 3
 # What cells say that do not count as evidence.
 NOTHING = (0.0, 0.0)
 # Items whose words, many or few, stay at hand while they are counted word by word.
@@ -442,20 +444,19 @@ def choose_items(
     opened: Opened,
     log_total: float,
     alterations: bool,
-    of_all: bool,
+    riders: bool,
     evidence: tuple[Floats, Floats],
     needed: tuple[float, float],
     new: Pattern,
 ) -> None:
     """Choose for every item what shortens f most: not in the pattern, shared, or carried by some classes.
 
-    A frequent item, which shows little, may ride along with a pattern that is ``of_all`` classes; as one of a pattern
-    of some classes it would be said to be theirs.
+    With ``riders`` a frequent item, which shows little, may ride along if that shortens f.
     """
     c, n = new.carry.shape
     carriers, some = np.zeros(c, dtype=np.bool_), np.zeros(c, dtype=np.bool_)
     for i in range(n):
-        rides = of_all and opened.background[i] >= RIDES
+        rides = riders and opened.background[i] >= RIDES
         says = evidence[0][i], evidence[1][i]
         terms = data.counted, data.cross, data.codes[i], log_total
         new.noise[i] = choose_carriers(
@@ -463,6 +464,31 @@ def choose_items(
         )
         for a in range(c):
             new.carry[a, i] = carriers[a]
+
+
+@compiled()
+def choose_items_of_some(
+    data: Data,
+    cells: Ints,
+    opened: Opened,
+    log_total: float,
+    alterations: bool,
+    evidence: tuple[Floats, Floats],
+    needed: tuple[float, float],
+    new: Pattern,
+) -> None:
+    """Choose the items of a pattern of some classes: frequent ones ride along if they are few among all."""
+    choose_items(data, cells, opened, log_total, alterations, True, evidence, needed, new)
+    c, n = new.carry.shape
+    riders = 0
+    for i in range(n):
+        shown, carried = 0.0, False
+        for a in range(c):
+            carried |= new.carry[a, i]
+            shown += cells[OPEN_ONES, a, i] * evidence[0][i] + cells[OPEN_ZEROS, a, i] * evidence[1][i]
+        riders += data.weights[i] * (carried and opened.background[i] >= RIDES and shown < needed[0])
+    if riders > MOST_RIDERS * count_items(data, new.carry):
+        choose_items(data, cells, opened, log_total, alterations, False, evidence, needed, new)
 
 
 @compiled(fastmath=True, forceinline=True)
@@ -588,6 +614,7 @@ def fit_pattern(
     opened: Opened,
     start: Words,
     alterations: bool,
+    riders: bool,
     log_alpha: float,
     rounds: int,
     best: Pattern,
@@ -595,7 +622,8 @@ def fit_pattern(
     """Optimise pattern ``s`` against the others: items for its rows, rows for its items, while f falls.
 
     The first choice of items only starts the walk: what a row or an item must show depends on the size and the
-    density of the pattern. Returns f, infinite where nothing is left, and the pattern in ``best``.
+    density of the pattern. Any number of frequent items may ride along with a pattern of all classes; with one of some
+    only if ``riders`` says so, otherwise a few. Returns f, infinite where nothing is left, and the pattern in ``best``.
     """
     c, n = best.carry.shape
     m, n_words = count_rows(data, data.valid, 0, len(data.valid)), len(data.valid)
@@ -612,8 +640,10 @@ def fit_pattern(
         count_cells(data, opened, new.rows, cells)
         used[s] = count_rows(data, new.rows, 0, n_words)
         log_total = np.log(others + used[s] + count_errors(data, new.noise))
-        of_all = is_of_all_classes(data, new.rows)
-        choose_items(data, cells, opened, log_total, alterations, of_all, evidence, needed_items, new)
+        if riders or is_of_all_classes(data, new.rows):
+            choose_items(data, cells, opened, log_total, alterations, True, evidence, needed_items, new)
+        else:
+            choose_items_of_some(data, cells, opened, log_total, alterations, evidence, needed_items, new)
         items = count_items(data, new.carry)
         if items < 2 or used[s] < 2:
             break
@@ -722,6 +752,7 @@ def screen(
     opened: Opened,
     starts: Words,
     alterations: bool,
+    riders: bool,
     log_alpha: float,
     rounds: int,
     lengths: Floats,
@@ -731,7 +762,7 @@ def screen(
     c, n = state.carry.shape[1:]
     best = Pattern(np.zeros_like(data.valid), np.zeros((c, n), dtype=np.bool_), np.zeros(n, dtype=np.int64))
     for k in range(len(starts)):
-        lengths[k] = fit_pattern(data, state, s, opened, starts[k], alterations, log_alpha, rounds, best)
+        lengths[k] = fit_pattern(data, state, s, opened, starts[k], alterations, riders, log_alpha, rounds, best)
         evidence[k] = -np.inf
         if lengths[k] < np.inf:
             evidence[k] = pattern_evidence(data, opened, best.rows, best.carry)

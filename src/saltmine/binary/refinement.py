@@ -70,6 +70,9 @@ class Refinement:
         self.bits = bits
         self.alterations = alterations and len(sizes) > 1
         self.log_alpha = float(np.log(alpha))
+        # Any number of frequent items may ride along with patterns of some classes until the gate first asks what
+        # patterns show: on dense data a start without them would lose most of what it saves.
+        self.riders = True
         self.data = prepare(bits)
         self._opened = Opened(np.empty_like(self.data.columns), np.empty(n, dtype=np.int64), np.empty(n))
         self._best = Pattern(
@@ -154,7 +157,7 @@ class Refinement:
         """Fit a pattern into the empty slot ``s``."""
         opened = self._open(s)
         length = kernels.fit_pattern(
-            self.data, self.state, s, opened, start, self.alterations, self.log_alpha, ROUNDS, self._best
+            self.data, self.state, s, opened, start, self.alterations, self.riders, self.log_alpha, ROUNDS, self._best
         )
         if not np.isfinite(length):
             return False
@@ -415,6 +418,7 @@ class Refinement:
 
     def gate(self) -> bool:
         """Take away what chance explains: patterns, the weakest first, then use by single classes, then alterations."""
+        self.riders = False
         removed = False
         evidence = {s: self.evidence(s) for s in self.patterns()}
         while evidence and min(evidence.values()) < -self.log_alpha:
@@ -480,7 +484,7 @@ class Refinement:
         opened = self._open(s)
 
         def batch(part: slice) -> None:
-            arguments = self.data, self.state, s, opened, starts[part], self.alterations, self.log_alpha
+            arguments = self.data, self.state, s, opened, starts[part], self.alterations, self.riders, self.log_alpha
             kernels.screen(*arguments, SCREENING_ROUNDS, lengths[part], evidence[part])
 
         team.run(batch, [(slice(k, k + BATCH),) for k in range(0, len(starts), BATCH)])

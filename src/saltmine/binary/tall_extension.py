@@ -223,10 +223,11 @@ class TallExtension:
         length, best = np.inf, None
         for turn in range(ROUNDS):
             log_total = float(np.log(others + rows.counts.sum() + new.noise.sum()))
-            of_all = bool((rows.counts > 0).all())
-            kernels.choose_items(
-                self.data, rows.cells, view.opened, log_total, self.alterations, of_all, evidence, needed_items, new
-            )
+            known = self.data, rows.cells, view.opened, log_total, self.alterations
+            if (rows.counts > 0).all():
+                kernels.choose_items(*known, True, evidence, needed_items, new)
+            else:
+                kernels.choose_items_of_some(*known, evidence, needed_items, new)
             used, items = int(rows.counts.sum()), int(new.carry.any(axis=0).sum())
             if items < 2 or used < 2:
                 break
