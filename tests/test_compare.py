@@ -85,6 +85,22 @@ def test_what_is_wrong_with_the_data_is_said_once(planted):
         compare(planted.X.astype(int) * 2, planted.y, ["asso", "primp"])
 
 
+def test_bad_arguments_are_named(planted):
+    with pytest.raises(ValueError, match="compare needs y, the labels of the rows"):
+        compare(planted.X, None)
+    with pytest.raises(ValueError, match="n_restarts must be a whole number of at least 1, or None, not 0"):
+        compare(planted.X, planted.y, ["asso"], n_restarts=0)
+    with pytest.raises(ValueError, match="ranks must be the number of shared patterns"):
+        compare(planted.X, planted.y, ["asso"], ranks=2.5)
+
+
+def test_ranks_are_told_to_those_who_need_them(planted):
+    found = compare(planted.X, planted.y, ["asso", "jsmf", "primp"], ranks=(1, 1, 1))
+    assert found.models["asso"].rank == 3
+    assert found.models["jsmf"].ranks == (1, 1, 1)
+    assert found.models["primp"].max_rank is None
+
+
 def test_a_method_that_cannot_leaves_the_others():
     wide = np.random.default_rng(0).random((20, 60_000)) < 0.2
     found = compare(wide, [0, 1] * 10, ["asso", "primp"])
@@ -139,15 +155,60 @@ def test_tables_of_text_and_numbers_are_prepared_as_fit_does(tmp_path):
         "compare", tmp_path / "people.csv", "--target", "class", "--methods", "primp", "--json", "-o", tmp_path
     )
     assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)[0]["method"] == "primp"
+    told = json.loads(result.stdout)
+    assert told["methods"][0]["method"] == "primp"
+    assert told["failed"] == {}
     prepared = load(tmp_path / "primp.salt").preparation_
     assert "colour=red" in prepared.item_names_.tolist()
+
+
+def test_a_second_comparison_leaves_nothing_of_the_first(data, tmp_path):
+    assert run("compare", data, "--methods", "asso,primp", "-o", tmp_path / "out", "-q").exit_code == 0
+    assert run("compare", data, "--methods", "asso", "-o", tmp_path / "out", "-q").exit_code == 0
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"comparison.csv", "comparison.md", "comparison.png", "asso.salt"}
+
+
+def test_without_matplotlib_there_is_no_figure_and_a_failed_method_is_told(data, tmp_path, monkeypatch):
+    # As where the extras are not installed.
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "mlxtend.frequent_patterns.fpmax", None)
+    result = run("compare", data, "--methods", "asso,dbssl", "-o", tmp_path / "out", "-q")
+    assert result.exit_code == 0
+    assert "dbssl is left out: Candidates from frequent item sets need mlxtend" in result.stderr
+    assert "The figure needs matplotlib" in result.stderr
+    assert "comparison.png" not in result.stdout
+    assert not (tmp_path / "out" / "comparison.png").exists()
+    told = run("compare", data, "--methods", "asso,dbssl", "-o", tmp_path / "out", "-q", "--json")
+    assert list(json.loads(told.stdout)["failed"]) == ["dbssl"]
+
+
+def test_models_of_a_comparison_know_how_their_data_was_read(tmp_path):
+    frame = pd.DataFrame({"name": [f"r{k}" for k in range(40)], "class": ["a", "b"] * 20})
+    for item in "pqrs":
+        frame[item] = np.random.default_rng(ord(item)).integers(0, 2, 40)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    reading = ["--target", "class", "--row-names", "name"]
+    methods = ["--methods", "asso,diffnorm", "-o", tmp_path / "out", "-q"]
+    assert run("compare", tmp_path / "people.csv", *reading, *methods).exit_code == 0
+    for name in ("asso", "diffnorm"):
+        result = run("transform", tmp_path / "out" / f"{name}.salt", tmp_path / "people.csv", "--target", "class")
+        assert result.exit_code == 0, result.output
+        assert result.stdout.splitlines()[1].startswith("r0,a")
+    assert run("predict", tmp_path / "out" / "diffnorm.salt", tmp_path / "people.csv").exit_code == 0
+    result = run("predict", tmp_path / "out" / "asso.salt", tmp_path / "people.csv")
+    assert result.exit_code == 2
+    assert "was fitted without classes, so it cannot tell them apart; use transform." in result.output
+    result = run("compare", tmp_path / "people.csv", "-o", tmp_path / "none")
+    assert result.exit_code == 2
+    assert "Name it with --target." in result.output
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--methods", "slim"], "There is no method 'slim'; choose among csalt"),
+        (["--ranks", "²"], "'²' is no list of numbers of patterns, as 8,4,4"),
         (["--ranks", "8,x"], "'8,x' is no list of numbers of patterns, as 8,4,4"),
         (["--ranks", "1,2,3,4", "--methods", "dbssl"], "ranks has 4 entries, but 2 classes need 3"),
         (["--truth", "nothing.npz"], "nothing.npz cannot be read as planted data"),

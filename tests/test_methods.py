@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import saltmine
@@ -84,12 +83,30 @@ def test_tables_files_and_reports(fitted, planted, name, tmp_path):
     model.save(tmp_path / "model.salt")
     again = load(tmp_path / "model.salt")
     assert type(again) is type(model)
-    assert again.get_params() == clone(again).get_params()
+    assert again.get_params() == model.get_params()
     assert_same_model(again, model)
     np.testing.assert_array_equal(again.transform(planted.X), model.transform(planted.X))
     page = render(model)
     assert type(model).__name__ in page
     assert ("more often than chance explains" in page) == (name in ("csalt", "primp"))
+
+
+@pytest.mark.parametrize(
+    ("model", "parameter", "expected"),
+    [
+        (saltmine.Asso(rank=2, tau=np.float64(0.5)), "tau", 0.5),
+        (saltmine.Dbssl(ranks=(1, 1, 1), candidates="associations"), "ranks", [1, 1, 1]),
+        (saltmine.MdlDbssl(constellations=[(1, 1), 2], candidates="associations"), "constellations", [[1, 1], 2]),
+        (saltmine.DiffNorm(subsets=[np.array([0, 1]), [np.int64(0)]]), "subsets", [[0, 1], [0]]),
+        (saltmine.JointNMF(penalty="jnmf", ranks=[2, 1], n_restarts=2, random_state=1), "ranks", [2, 1]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_parameters_come_back_from_a_file_and_fit_the_same_model(planted, tmp_path, model, parameter, expected):
+    model.fit(planted.X, planted.y).save(tmp_path / "model.salt")
+    again = load(tmp_path / "model.salt")
+    assert getattr(again, parameter) == expected
+    assert_same_model(again.fit(planted.X, planted.y), model)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -161,6 +178,13 @@ def test_stability_is_assessed_with_and_without_random_starts(planted, fitted, n
     assert stability.patterns.max() > 0.4
 
 
+def test_reports_and_plots_say_what_holds_for_the_method(fitted):
+    assert "It has all items of it." in render(fitted("diffnorm"))
+    for name, label in {"csalt": "relaxed objective", "asso": "weighted errors", "jnmf": "objective"}.items():
+        assert "Not every item of it has to be there." in render(fitted(name))
+        assert fitted(name).plot.history().get_ylabel() == label
+
+
 # ---------------------------------------------------------------- the names of the methods
 
 
@@ -179,6 +203,11 @@ def test_ranks_go_to_those_who_can_be_told():
         assert ranks_for(name, 8, 2) == {}
     with pytest.raises(ValueError, match="ranks has 3 entries, but 3 classes need 4"):
         ranks_for("dbssl", (8, 4, 4), 3)
+    for wrong in (2.5, -1, (-1, 3), (1.7, 1.2), None):
+        with pytest.raises(ValueError, match=r"as \(8, 4, 4\), not"):
+            ranks_for("dbssl", wrong, 2)
+    with pytest.raises(ValueError, match="Asso needs at least one pattern to look for"):
+        ranks_for("asso", 0, 2)
 
 
 def test_unknown_methods_are_named():

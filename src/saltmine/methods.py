@@ -93,11 +93,14 @@ def ranks_for(name: str, ranks: Any, n_classes: int) -> dict[str, Any]:
     >>> ranks_for("asso", (8, 4, 4), 2), ranks_for("dbssl", (8, 4), 2), ranks_for("csalt", 8, 2)
     ({'rank': 16}, {'ranks': (8, 4, 4)}, {})
     """
-    from saltmine.estimators.parameters import spread_ranks
+    from saltmine.estimators.parameters import check_ranks, spread_ranks
 
+    check_ranks(ranks, or_none=False)
     spread = spread_ranks(ranks, n_classes)
     if name == "asso":
-        return {"rank": max(sum(spread), 1)}
+        if not sum(spread):
+            raise ValueError("Asso needs at least one pattern to look for, but the ranks are all 0.")
+        return {"rank": sum(spread)}
     if name == "inmf":
         return {"ranks": sum(spread)}
     return {"ranks": spread} if "ranks" in parameters_of(name) else {}

@@ -96,11 +96,12 @@ class Plots:
         return ax
 
     def history(self, ax: Axes | None = None) -> Axes:
-        """Draw the relaxed objective at every check of the descent."""
+        """Draw what the search minimised, step by step: of `CSalt` the relaxed objective at every check."""
         ax = _axes(ax)
         ax.plot(self._model.history_, color="#1f6fb4", marker=".")
-        ax.set_xlabel("check")
-        ax.set_ylabel("relaxed objective")
+        step, value = self._model._history
+        ax.set_xlabel(step)
+        ax.set_ylabel(value)
         return ax
 
     def _name(self, s: int) -> str:

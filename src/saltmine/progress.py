@@ -58,6 +58,8 @@ def time_left(elapsed: float, done: float) -> str:
 
 
 Listener = Callable[[Progress], object]
+#: Called by a search with the patterns so far, what it minimises, and the share of the work that is done.
+OnStep = Callable[[int, float, float], None]
 
 
 class ProgressBar:

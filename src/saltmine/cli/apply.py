@@ -40,14 +40,13 @@ def transform(model: Path, data: Path, output: Path | None, as_json: bool, quiet
       saltmine transform out/model.salt new.csv --target shop -o usage.csv
     """
     # Help and completion need none of this.
-    from saltmine import Primp
     from saltmine.cli.data import read_for_model
     from saltmine.cli.results import usage_table
 
     fitted = load_model(model)
     X, table = read_for_model(data, fitted, reading, Notes(quiet))
     with user_mistakes():
-        y = None if table.y is None or isinstance(fitted, Primp) else as_classes(fitted, table.y, data)
+        y = None if table.y is None or not fitted._knows_classes else as_classes(fitted, table.y, data)
         usage = fitted.transform(X) if y is None else fitted.transform(X, y)
     _deliver(usage_table(usage, table, table.y), output, as_json)
 
@@ -77,9 +76,7 @@ def predict(
 
     fitted = load_model(model)
     if not hasattr(fitted, "predict"):
-        raise WrongUse(
-            f"{model} was fitted without classes (--method primp), so it cannot tell them apart; use transform."
-        )
+        raise WrongUse(f"{model} was fitted without classes, so it cannot tell them apart; use transform.")
     notes = Notes(quiet)
     X, table = read_for_model(data, fitted, reading, notes)
     with user_mistakes():

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from saltmine.cli.errors import Failed, WrongUse, user_mistakes
-from saltmine.cli.options import JSON, MAX_TIME, PREPARING, QUIET, RANKS, READING, options
+from saltmine.cli.errors import Failed, user_mistakes
+from saltmine.cli.options import BINARIZE, FORCE, JSON, MAX_TIME, PREPARING, QUIET, RANKS, READING, SEED, options
 from saltmine.cli.output import Notes, whole_folder
 from saltmine.methods import METHODS, check_methods
 
@@ -66,15 +66,12 @@ def parse_methods(ctx: click.Context, param: click.Parameter, value: str) -> lis
 )
 @options(RANKS, MAX_TIME)
 @click.option("--truth", type=click.Path(path_type=Path), help="File of planted data; DATA itself if it is one.")
-@click.option("--binarize", type=float, metavar="NUMBER", help="Values of a matrix above it become ones.")
 @click.option(
     "--restarts",
     type=click.IntRange(min=1),
     help="Random starts of methods that have them; 5 of csalt and primp if not given, and 1 for larger data.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For methods with random starts."
-)
+@options(SEED, BINARIZE)
 @click.option(
     "-o",
     "--output",
@@ -83,8 +80,7 @@ def parse_methods(ctx: click.Context, param: click.Parameter, value: str) -> lis
     show_default=True,
     help="Folder for the results.",
 )
-@click.option("--force", is_flag=True, help="Replace files in the folder that are not of an earlier run.")
-@options(JSON, QUIET)
+@options(FORCE, JSON, QUIET)
 def compare(data: Path, methods: list[str], **given: Any) -> None:
     """Fit several methods to DATA, and put what they found side by side.
 
@@ -104,21 +100,22 @@ def compare(data: Path, methods: list[str], **given: Any) -> None:
       saltmine compare planted.npz --ranks 8,8,8 --max-time 60
     """
     # Help and completion need none of this.
-    from saltmine.cli.data import read_items
+    from saltmine.cli.data import about, read_items
     from saltmine.cli.results import as_json
 
     notes = Notes(given["quiet"])
     files = (TABLE, PAGE, FIGURE, *(f"{name}.salt" for name in METHODS))
     with whole_folder(given["output"], files, sign=TABLE, force=given["force"]) as folder:
-        items = read_items(data, given, notes, needs_classes=True)
+        items = read_items(data, given, notes, otherwise="")
         found, interrupted = _run(data, items, methods, given)
         for name, reason in found.failed.items():
-            notes.say(f"{name} is left out: {reason}")
-        _write(found, items, data, folder, notes)
+            # Whoever wants no progress wants to know this nevertheless.
+            click.echo(f"{name} is left out: {reason}", err=True)
+        drawn = _write(found, items, about(data, items, given), folder)
     if given["as_json"]:
-        click.echo(as_json(found.rows))
+        click.echo(as_json({"methods": found.rows, "failed": found.failed}))
     else:
-        _print(found.table, given["output"])
+        _print(found.table, given["output"], drawn)
     if interrupted:
         raise Failed(f"Interrupted; {len(found.rows)} of {len(methods)} methods were done, and these were written.")
 
@@ -128,8 +125,6 @@ def _run(data: Path, items: Any, methods: list[str], given: dict[str, Any]) -> t
     from saltmine.cli.planted import read_truth
     from saltmine.comparison import Comparison, compare
 
-    if given["binarize"] is not None and items.preparation is not None:
-        raise WrongUse("--binarize is for matrices of numbers; columns of a table are cut with --threshold or --bins.")
     done = Comparison()
 
     def keep(so_far: Comparison) -> None:
@@ -160,19 +155,20 @@ def _run(data: Path, items: Any, methods: list[str], given: dict[str, Any]) -> t
     return done, False
 
 
-def _write(found: Comparison, items: Any, data: Path, folder: Path, notes: Notes) -> None:
+def _write(found: Comparison, items: Any, about: dict[str, Any], folder: Path) -> bool:
+    """Write table, models and figure; return whether there was a way to draw one."""
     found.table.to_csv(folder / TABLE, index=False)
     (folder / PAGE).write_text(as_markdown(found.table), encoding="utf-8")
     for name, model in found.models.items():
-        model.about_ = {"source": data.name, "kind": items.table.kind}
-        model.preparation_ = items.preparation
+        model.about_, model.preparation_ = about, items.preparation
         model.save(folder / f"{name}.salt")
     try:
         figure = found.plot()
     except ImportError as error:
-        notes.say(str(error))
-    else:
-        figure.savefig(folder / FIGURE, dpi=150)
+        click.echo(str(error), err=True)
+        return False
+    figure.savefig(folder / FIGURE, dpi=150)
+    return True
 
 
 def as_markdown(table: pd.DataFrame) -> str:
@@ -191,7 +187,7 @@ def as_markdown(table: pd.DataFrame) -> str:
     return "\n".join(f"|{'|'.join(row)}|" if row[0] == "---" else f"| {' | '.join(row)} |" for row in rows)
 
 
-def _print(table: pd.DataFrame, folder: Path) -> None:
+def _print(table: pd.DataFrame, folder: Path, drawn: bool) -> None:
     from rich.console import Console
     from rich.measure import Measurement
 
@@ -206,7 +202,8 @@ def _print(table: pd.DataFrame, folder: Path) -> None:
     click.echo(text.getvalue(), nl=False)
     if dropped:
         click.echo(f"The terminal is narrow; {folder / TABLE} has all columns.")
-    click.echo(f"Results in {folder}: open {folder / FIGURE}, or 'saltmine report {folder}/{table['method'][0]}.salt'")
+    look = f"open {folder / FIGURE}, or 'saltmine report" if drawn else "'saltmine report"
+    click.echo(f"Results in {folder}: {look} {folder}/{table['method'][0]}.salt'")
 
 
 def _grid(table: pd.DataFrame) -> Any:

@@ -61,26 +61,31 @@ def prepare_items(source: Path, table: Table, ignore: tuple[str, ...], prepare: 
     return Items(X, table, prepare.item_names_, prepare)
 
 
-def read_items(path: Path, given: dict[str, Any], notes: Notes, needs_classes: bool) -> Items:
-    """Read a file and make items of its columns, as the options say."""
+def read_items(path: Path, given: dict[str, Any], notes: Notes, otherwise: str | None = None) -> Items:
+    """Read a file and make items of its columns, as the options say.
+
+    ``otherwise`` says what else could be done without classes, where they are needed.
+    """
     reading = {name: given[name] for name in names_of(READING)}
     notes.say(f"Reading {path} ...")
     with user_mistakes():
         table = read(path, **reading)
-    if table.y is None and needs_classes:
-        raise WrongUse(_without_classes(path, table))
+    if table.y is None and otherwise is not None:
+        raise WrongUse(_without_classes(path, table, otherwise))
     if table.y is not None and table.y.dtype.kind == "f" and (table.y % 1 != 0).any():
         raise WrongUse(
             f"{path}: the classes of --target {given['target']} are numbers such as {table.y[0]}; cut them first."
         )
     n_classes = 0 if table.y is None else len(set(table.y.tolist()))
-    if n_classes > max(MOST_CLASSES, table.shape[0] // 5) and needs_classes:
+    if n_classes > max(MOST_CLASSES, table.shape[0] // 5) and otherwise is not None:
         raise WrongUse(
             f"{path}: there are {n_classes:,} classes for {table.shape[0]:,} rows, too many to compare; does "
             f"{'--labels' if given['labels'] else '--target'} name what is meant?"
         )
     prepare = Prepare(bins=given["bins"], thresholds=given["thresholds"] or None, missing=given["missing"])
     items = prepare_items(path, table, given["ignore"], prepare)
+    if given["binarize"] is not None and items.preparation is not None:
+        raise WrongUse("--binarize is for matrices of numbers; columns of a table are cut with --threshold or --bins.")
     classes = f", {n_classes} classes" if n_classes else ""
     notes.say(f"{items.X.shape[0]:,} rows, {items.X.shape[1]:,} items{classes}.")
     if items.preparation is not None and items.preparation.left_out_:
@@ -88,16 +93,20 @@ def read_items(path: Path, given: dict[str, Any], notes: Notes, needs_classes: b
     return items
 
 
-def _without_classes(path: Path, table: Table) -> str:
-    otherwise = "or look for patterns without classes with --method primp."
+def _without_classes(path: Path, table: Table, otherwise: str) -> str:
     if table.frame is not None:
         # A column of classes has few different texts; where there is none, any may be meant.
         texts = table.frame.select_dtypes(exclude=["number", "bool"])
         likely = [column for column in texts if texts[column].nunique() <= 20] or list(table.frame)
         columns = ", ".join(str(column) for column in likely[:8])
         more = ", ..." if len(likely) > 8 else ""
-        return f"Which column of {path} holds the classes, {columns}{more}? Name it with --target, {otherwise}"
-    return f"{path} says nothing about classes; name a file that does with --labels, {otherwise}"
+        return f"Which column of {path} holds the classes, {columns}{more}? Name it with --target{otherwise}."
+    return f"{path} says nothing about classes; name a file that does with --labels{otherwise}."
+
+
+def about(path: Path, items: Items, given: dict[str, Any]) -> dict[str, Any]:
+    """Say what the data is, for the report and for new data."""
+    return {"source": path.name, "kind": items.table.kind, "reading": reading_options(given)}
 
 
 def reading_options(given: dict[str, Any]) -> dict[str, Any]:

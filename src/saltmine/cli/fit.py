@@ -10,7 +10,19 @@ import click
 from click.core import ParameterSource
 
 from saltmine.cli.errors import WrongUse, user_mistakes
-from saltmine.cli.options import JSON, MAX_TIME, PREPARING, QUIET, RANKS, READING, options, parse_image
+from saltmine.cli.options import (
+    BINARIZE,
+    FORCE,
+    JSON,
+    MAX_TIME,
+    PREPARING,
+    QUIET,
+    RANKS,
+    READING,
+    SEED,
+    options,
+    parse_image,
+)
 from saltmine.cli.output import FILES, MODEL, Notes, whole_folder
 from saltmine.methods import METHODS, make, parameters_of, ranks_for, usual_starts
 
@@ -28,6 +40,7 @@ PARAMETERS = {
     "device": "device",
     "cluster": "client",
     "tau": "tau",
+    "candidates": "candidates",
     "max_time": "max_time",
 }
 # A method without random starts takes any seed.
@@ -54,15 +67,12 @@ SEARCHING = (
     click.option(
         "--restarts",
         type=click.IntRange(min=1),
-        help="Random starts, of which the best model is kept; 5 if not given, and 1 for more than a million cells.",
+        help="Random starts, of which the best model is kept; if not given, 5 of csalt and primp, and 1 of the others "
+        "and for more than a million cells.",
     ),
     click.option("--jobs", type=int, help="Restarts that run at the same time."),
-    click.option(
-        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same model."
-    ),
-    click.option(
-        "--binarize", type=float, metavar="NUMBER", help="Values of a matrix above it become ones, as 0 for counts."
-    ),
+    SEED,
+    BINARIZE,
     click.option(
         "--algorithm",
         type=click.Choice(["saltmine", "paper"]),
@@ -75,6 +85,13 @@ SEARCHING = (
         "--tau",
         type=click.FloatRange(0, 1, True),
         help="Confidence of the associations of asso, dbssl and mdldbssl; by description length if not given.",
+    ),
+    click.option(
+        "--candidates",
+        type=click.Choice(["both", "associations", "itemsets"]),
+        default="both",
+        show_default=True,
+        help="Where patterns of dbssl and mdldbssl come from; item sets need mlxtend.",
     ),
     MAX_TIME,
     click.option("--device", metavar="NAME", help="Run the relaxed solve on a device, as cuda."),
@@ -102,7 +119,7 @@ WRITING = (
         callback=parse_image,
         help="The columns are pixels of an image of this size, as 28x28.",
     ),
-    click.option("--force", is_flag=True, help="Replace files in the folder that are not of an earlier run."),
+    FORCE,
 )
 
 
@@ -134,7 +151,8 @@ def fit(data: Path, **given: Any) -> None:
 
     notes = Notes(given["quiet"])
     with whole_folder(given["output"], FILES, sign=MODEL, force=given["force"]) as folder:
-        items = read_items(data, given, notes, METHODS[given["method"]].knows_classes)
+        otherwise = ", or look for patterns without classes with --method primp"
+        items = read_items(data, given, notes, otherwise if METHODS[given["method"]].knows_classes else None)
         about = _about(data, items, given)
         begin = time.perf_counter()
         model = _fit(items, given)
@@ -156,9 +174,8 @@ def _fit(items: Items, given: dict[str, Any]) -> Any:
     import numpy as np
 
     method = given["method"]
-    if given["binarize"] is not None and items.preparation is not None:
-        raise WrongUse("--binarize is for matrices of numbers; columns of a table are cut with --threshold or --bins.")
     known = options_of(method)
+    searched = "paper" if given["algorithm"] == "paper" else method
     _refuse_foreign(method)
     with user_mistakes():
         n_classes = 1 if items.table.y is None else len(set(items.table.y.tolist()))
@@ -167,7 +184,7 @@ def _fit(items: Items, given: dict[str, Any]) -> Any:
             method,
             **{PARAMETERS[option]: given[option] for option in known - {"restarts", "ranks"}},
             **told,
-            n_restarts=given["restarts"] or usual_starts(method, int(np.prod(items.X.shape))),
+            n_restarts=given["restarts"] or usual_starts(searched, int(np.prod(items.X.shape))),
             binarize=given["binarize"],
             verbose=0 if given["quiet"] else 1,
         )
@@ -223,9 +240,9 @@ def _assess(model: Any, items: Items, given: dict[str, Any]) -> None:
 
 def _about(path: Path, items: Items, given: dict[str, Any]) -> dict[str, Any]:
     """Say what the data is, for the report and for new data."""
-    from saltmine.cli.data import reading_options
+    from saltmine.cli.data import about as about_data
 
-    about: dict[str, Any] = {"source": path.name, "kind": items.table.kind, "reading": reading_options(given)}
+    about = about_data(path, items, given)
     if given["image"]:
         height, width = given["image"]
         if height * width != items.X.shape[1]:

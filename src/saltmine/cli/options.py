@@ -32,7 +32,7 @@ def parse_ranks(ctx: click.Context, param: click.Parameter, value: str | None) -
     if value is None:
         return None
     numbers = value.split(",")
-    if not all(number.strip().isdigit() for number in numbers):
+    if not all(number.strip().isdecimal() for number in numbers):
         raise click.BadParameter(f"{value!r} is no list of numbers of patterns, as 8,4,4.")
     return tuple(int(number) for number in numbers) if len(numbers) > 1 else int(value)
 
@@ -93,6 +93,13 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as
 QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 
 
+SEED = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same model."
+)
+BINARIZE = click.option(
+    "--binarize", type=float, metavar="NUMBER", help="Values of a matrix above it become ones, as 0 for counts."
+)
+FORCE = click.option("--force", is_flag=True, help="Replace files in the folder that are not of an earlier run.")
 RANKS = click.option(
     "--ranks",
     metavar="NUMBERS",
@@ -130,6 +137,6 @@ def parse_image(ctx: click.Context, param: click.Parameter, value: str | None) -
     if value is None:
         return None
     sides = value.lower().split("x")
-    if len(sides) != 2 or not all(side.isdigit() and int(side) > 0 for side in sides):
+    if len(sides) != 2 or not all(side.isdecimal() and int(side) > 0 for side in sides):
         raise click.BadParameter(f"{value!r} is not HEIGHTxWIDTH, as 28x28.")
     return [int(side) for side in sides]

@@ -49,8 +49,12 @@ def whole_folder(folder: Path, names: tuple[str, ...], sign: str, force: bool) -
             aside.mkdir()
         yield aside
         with user_mistakes(f"The results cannot be written to {folder}: "):
-            for written in sorted(aside.iterdir()):
-                os.replace(written, folder / written.name)
+            written = sorted(path.name for path in aside.iterdir())
+            for name in written:
+                os.replace(aside / name, folder / name)
+            for name in set(names) - set(written):
+                # Of an earlier run; beside the new ones it would be taken for theirs.
+                (folder / name).unlink(missing_ok=True)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         for empty in made:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from saltmine.datasets import make_planted
+from saltmine.estimators.parameters import check_count
 from saltmine.matrix.labels import class_numbers
 from saltmine.methods import check_methods, make, ranks_for, usual_starts
 from saltmine.metrics import alteration_recall, class_rank, f_measure
@@ -123,6 +124,11 @@ def compare(
     ['csalt', 'asso']
     """
     chosen = check_methods(methods)
+    check_count("n_restarts", n_restarts, or_none=True)
+    if y is None:
+        raise ValueError(
+            "compare needs y, the labels of the rows: it is about what classes share and what they do not."
+        )
     n_classes = len(class_numbers(y)[0])
     told = {name: {} if ranks is None else ranks_for(name, ranks, n_classes) for name in chosen}
     given = {"random_state": random_state, "max_time": max_time, "binarize": binarize, "verbose": verbose}

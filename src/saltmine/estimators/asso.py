@@ -50,6 +50,7 @@ class Asso(OneClass):
     """
 
     _kind: ClassVar[str] = "Asso"
+    _history: ClassVar[tuple[str, str]] = ("pattern", "weighted errors")
     _source: ClassVar[str] = (
         "Boolean matrix factorization by associations, P. Miettinen, T. Mielikäinen, A. Gionis, G. Das and H. Mannila, "
         "The Discrete Basis Problem, 2008."

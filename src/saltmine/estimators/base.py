@@ -21,7 +21,7 @@ from saltmine.binary.model import BinaryModel
 from saltmine.cluster.inputs import is_lazy
 from saltmine.estimators.parameters import check_binarize, check_listening
 from saltmine.estimators.results import FittedResults
-from saltmine.estimators.runs import OnStep, best_of_runs, steps_of
+from saltmine.estimators.runs import best_of_runs, steps_of
 from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.matrix.labels import class_numbers
 from saltmine.matrix.validation import (
@@ -36,7 +36,7 @@ from saltmine.matrix.validation import (
 from saltmine.model.association import find_carriers
 from saltmine.model.items import ItemFigures
 from saltmine.model.judgement import Judgement
-from saltmine.progress import Listener
+from saltmine.progress import Listener, OnStep
 
 if TYPE_CHECKING:
     from saltmine.cluster.inputs import LazyMatrix
@@ -49,6 +49,10 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
     _knows_classes: ClassVar[bool]
     # Where the method was published, for reports.
     _source: ClassVar[str]
+    # What the steps and the values of its history are.
+    _history: ClassVar[tuple[str, str]]
+    # Whether a row has all items of the patterns that it uses.
+    _covers_exactly: ClassVar[bool] = False
 
     row_names_: NDArray[Any] | None
     binarize: float | None

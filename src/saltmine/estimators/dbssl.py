@@ -17,6 +17,7 @@ from saltmine.rivals.dbssl import SOURCES, Source, dbssl, mdl_dbssl
 class _SharedAndOwn(ByClass):
     """What the two have in common: where candidates come from."""
 
+    _history: ClassVar[tuple[str, str]] = ("pattern", "weighted errors")
     _source: ClassVar[str] = (
         "Shared and class-wise patterns, reconstructed after P. Miettinen, "
         "On Finding Joint Subspace Boolean Matrix Factorizations, 2012."
@@ -48,7 +49,8 @@ class Dbssl(_SharedAndOwn):
 
     - Any number of classes: ``mu_a`` is proportional to ``|D_a|``, as it is for two.
     - The order. A shared pattern always gains as much as one of a class, so it would always come first. The cover is
-      made twice, class-wise patterns first and each pattern where it belongs, and the one with fewer errors is kept.
+      made twice, class-wise patterns first and each pattern where it belongs; the one with fewer errors is kept, or
+      where no ranks are given the one with the shorter description.
     - A frequent set gives a second candidate, the items that most of its rows have; sets themselves are fragments
       where there is noise. They are sought around every item, a few each, so that time and memory stay bounded at any
       support.
@@ -182,8 +184,7 @@ class MdlDbssl(_SharedAndOwn):
                 f"{self.constellations!r}."
             )
         for ranks in self.constellations:
-            # None, which leaves ranks open, is no choice here.
-            check_ranks("None" if ranks is None else ranks, "every entry of constellations")
+            check_ranks(ranks, "every entry of constellations", or_none=False)
 
     def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
         given, name = self.constellations, "an entry of constellations"

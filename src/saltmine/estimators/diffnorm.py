@@ -36,12 +36,8 @@ class DiffNorm(ByClass):
     max_time : float, optional
         Seconds after which the search ends with what it has found; by default it ends when no candidate gains. The
         evidence for every pattern, which takes milliseconds each, is computed afterwards.
-    binarize : float, optional
-        Values above it are ones; by default the data must be 0/1.
-    verbose : int
-        Above 0, show a bar.
-    callback : function of one `saltmine.progress.Progress`, optional
-        Called while the fit runs; what it raises ends the fit.
+    binarize, verbose, callback
+        As in `CSalt`.
 
     Attributes
     ----------
@@ -50,7 +46,8 @@ class DiffNorm(ByClass):
     description_length_ : float
         The f of C-Salt, in nats, for comparison with other methods; DiffNorm minimises another length.
     history_ : (n_iter_ + 1,) float
-        What DiffNorm minimises, in nats: without patterns, and after every pattern that was kept.
+        What DiffNorm minimises, in nats: without patterns, and after every pattern that was kept; empty for data
+        without ones.
     encoded_length_ : float
         The last of it.
 
@@ -65,6 +62,8 @@ class DiffNorm(ByClass):
     """
 
     _kind: ClassVar[str] = "DiffNorm"
+    _covers_exactly: ClassVar[bool] = True
+    _history: ClassVar[tuple[str, str]] = ("pattern", "encoded length (nats)")
     _source: ClassVar[str] = (
         "Pattern sets by description length, K. Budhathoki and J. Vreeken, The Difference and the Norm: Characterising "
         "Similarities and Differences Between Databases, 2015."
@@ -127,6 +126,8 @@ def class_subsets(subsets: Any, classes: list[Any]) -> NDArray[np.bool_]:
         if not labels:
             raise ValueError("subsets holds an empty list; give every subset the label of a class at least.")
         for label in labels:
+            if _is_list(label):
+                raise ValueError(f"subsets must be a list of lists of labels, as [['a', 'b'], ['a']], not {subsets!r}.")
             if label not in classes:
                 known = ", ".join(repr(known) for known in classes)
                 raise ValueError(f"subsets holds the label {label!r}, which y has not; y has {known}.")

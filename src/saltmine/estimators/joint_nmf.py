@@ -66,15 +66,8 @@ class JointNMF(ByClass):
         The descent ends when an iteration lowers the objective by less than this share of its first value.
     n_restarts : int
         Random starts; the model with the lowest f is kept.
-    n_jobs : int, optional
-        Starts that run side by side.
-    random_state : int, RandomState or None
-    binarize : float, optional
-        Values above it are ones; by default the data must be 0/1.
-    verbose : int
-        Above 0, show a bar.
-    callback : function of one `saltmine.progress.Progress`, optional
-        Called while the fit runs; what it raises ends the fit.
+    n_jobs, random_state, binarize, verbose, callback
+        As in `CSalt`.
 
     Attributes
     ----------
@@ -82,7 +75,7 @@ class JointNMF(ByClass):
         As of `CSalt`. Patterns of a class are those that only its rows use; ``"jsmf"`` and ``"rjsnmf"`` have no
         alterations.
     history_ : (n_iter_ + 1,) float
-        The objective before the first iteration and after each.
+        The objective before the first iteration and after each; empty where no patterns describe the data best.
 
     Examples
     --------
@@ -96,6 +89,7 @@ class JointNMF(ByClass):
     """
 
     _kind: ClassVar[str] = "JointNMF"
+    _history: ClassVar[tuple[str, str]] = ("iteration", "objective")
     _source: ClassVar[str] = (
         "Joint non-negative factorization, after Gupta et al. 2010 (JSMF) and 2013 (RJSNMF), Kim et al. 2015 (JNMF), "
         "and Yang & Michailidis 2016 (iNMF), made binary by description length."

@@ -79,15 +79,15 @@ def check_listening(verbose: Any, callback: Any) -> None:
         raise ValueError(f"callback must be a function of one Progress argument or None, not {callback!r}.")
 
 
-def check_ranks(ranks: Any, name: str = "ranks") -> None:
+def check_ranks(ranks: Any, name: str = "ranks", or_none: bool = True) -> None:
     """Demand numbers of shared patterns and of patterns of each class; `spread_ranks` says how they are given."""
-    if ranks is None or (is_whole(ranks) and ranks >= 0):
+    if (ranks is None and or_none) or (is_whole(ranks) and ranks >= 0):
         return
     listed = isinstance(ranks, Sequence) and not isinstance(ranks, str)
     if not listed or len(ranks) < 2 or not all(is_whole(rank) and rank >= 0 for rank in ranks):
         raise ValueError(
             f"{name} must be the number of shared patterns, or a tuple of it and the numbers of patterns of each class "
-            f"as (8, 4, 4), or None, not {ranks!r}."
+            f"as (8, 4, 4){', or None' if or_none else ''}, not {ranks!r}."
         )
 
 

@@ -8,12 +8,10 @@ from contextlib import ExitStack
 from typing import TypeVar
 
 from saltmine.algorithms import Solution
-from saltmine.progress import Listener, Progress, ProgressBar
+from saltmine.progress import Listener, OnStep, Progress, ProgressBar
 from saltmine.restarts import Restarts
 
 Result = TypeVar("Result")
-#: Called by a search with the patterns so far, its objective, and the share of the work that is done.
-OnStep = Callable[[int, float, float], None]
 
 
 def best_of_runs(

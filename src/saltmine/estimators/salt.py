@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ Result = TypeVar("Result")
 
 class SaltModel(PatternModel):
     """What `CSalt` and `Primp` share: parameters, and fits in memory, in blocks, and on a cluster."""
+
+    _history: ClassVar[tuple[str, str]] = ("check", "relaxed objective")
 
     def __init__(
         self,

@@ -249,7 +249,7 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return numbers, texts and lists of them as JSON can hold them; else NotImplemented."""
-    value = value.item() if isinstance(value, np.generic) else value
+    value = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (list, tuple)):

@@ -69,7 +69,7 @@ def render(model: Any, title: str | None = None) -> str:
         "facts": escape(" · ".join(data["facts"])),
         "method": escape(data["method"]),
         "source": escape(data["method_source"]),
-        **{name: escape(text) for name, text in _meanings(data["tested"]).items()},
+        **{name: escape(text) for name, text in _meanings(data["tested"], data["exact"]).items()},
         "outline": _outline(data),
         "css": css,
         "data": as_json(data),
@@ -79,18 +79,19 @@ def render(model: Any, title: str | None = None) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _asset("report.html"))
 
 
-def _meanings(tested: bool) -> dict[str, str]:
-    """Say what words mean, by whether the method tests what it finds against chance."""
+def _meanings(tested: bool, exact: bool) -> dict[str, str]:
+    """Say what words mean, by whether the method tests what it finds against chance, and covers ones only."""
+    whole = "It has all items of it." if exact else "Not every item of it has to be there."
     if tested:
         return {
             "pattern_is": "Items (columns) that occur together in the same rows more often than chance explains.",
-            "use_is": "The description of the row is shortest with the pattern in it.",
+            "use_is": f"The description of the row is shortest with the pattern in it. {whole}",
             "only_is": "No other class shows significant use of the pattern.",
         }
     return {
         "pattern_is": "Items (columns) that this method describes rows by. It does not test whether chance explains "
         "that they occur together: the evidence says so, and may be next to nothing.",
-        "use_is": "The method describes the row by the pattern.",
+        "use_is": f"The method describes the row by the pattern. {whole}",
         "only_is": "The method describes no row of another class by the pattern.",
     }
 

@@ -50,6 +50,7 @@ def payload(model: Any, title: str | None = None) -> dict[str, Any]:
         "method": _method(model),
         "method_source": model._source,
         "tested": model._is_tested,
+        "exact": model._covers_exactly,
         "version": saltmine.__version__,
         "date": date.today().isoformat(),
         "kind": kind_of_items(model._item_names, about),

@@ -14,9 +14,9 @@ from saltmine.binary.bits import BitMatrix, Ints, Words
 from saltmine.binary.description import code_length, item_codes, null_length
 from saltmine.binary.model import BinaryModel
 from saltmine.matrix.threads import ThreadTeam, cut
+from saltmine.progress import OnStep
 from saltmine.rivals.candidates import Pulse, associations, demand_room, fold, item_layout, run_panels
 
-OnStep = Callable[[int, float, float], None]
 #: The next candidate and the rows that may use it, all or those of a class; None where there is none.
 Choice = tuple[int, slice | None] | None
 

@@ -23,12 +23,13 @@ PANELS_AT_ONCE = 64
 NEAREST, SETS_OF_ITEM = 8, 3
 
 
-def demand_room(shape: tuple[int, int], method: str) -> None:
-    """Refuse data that is too large for bit sets of all pairs of items, or for a dense copy."""
+def demand_room(shape: tuple[int, int], method: str, tables: int = 1) -> None:
+    """Refuse data that is too large for so many tables of bits of all pairs of items, or for a dense copy."""
     m, n = shape
-    if n > MOST_ITEMS:
+    most = int(MOST_ITEMS / tables**0.5)
+    if n > most:
         raise ValueError(
-            f"{method} compares all pairs of items, which is too much for {n:,} of them; keep the {MOST_ITEMS:,} most "
+            f"{method} compares all pairs of items, which is too much for {n:,} of them; keep the {most:,} most "
             "frequent ones, or use CSalt or Primp."
         )
     if m * n > MOST_CELLS:
@@ -91,6 +92,7 @@ def itemset_patterns(bits: BitMatrix, min_support: int, most: int, pulse: Pulse)
     errors in these rows. Sets are sought item by item, the most frequent items first, among the items nearest to it,
     and only the first few maximal ones are taken, so neither time nor memory depends on how many sets are frequent.
     """
+    _demand_miner()
     layout, patterns = item_layout(bits.shape[1]), list[Words]()
     for a, counts in enumerate(bits.class_counts):
         columns = bits.columns[:, bits.layout.words(a)]
@@ -109,6 +111,16 @@ def itemset_patterns(bits: BitMatrix, min_support: int, most: int, pulse: Pulse)
     return np.array(patterns[:most], dtype=np.uint64).reshape(-1, len(layout.weights))
 
 
+def _demand_miner() -> None:
+    try:
+        import mlxtend.frequent_patterns.fpmax  # noqa: F401
+    except ImportError:
+        raise ImportError(
+            "Candidates from frequent item sets need mlxtend; pip install 'saltmine[itemsets]', or take "
+            "candidates='associations' (--candidates associations)."
+        ) from None
+
+
 def _nearest(columns: Words, counts: Ints, item: int, n_rows: int, min_support: int) -> NDArray[np.intp]:
     """Return the items that share most rows with an item beyond what chance would have them share."""
     together = count_bits(columns & columns[item])
@@ -122,14 +134,9 @@ def _maximal_sets(
     bits: BitMatrix, a: int, item: int, near: NDArray[np.intp], min_support: int
 ) -> Iterator[NDArray[np.intp]]:
     """Walk lazily over the maximal frequent sets with an item, in class ``a`` and among the items near to it."""
-    try:
-        from mlxtend.frequent_patterns.fpcommon import FPTree
-        from mlxtend.frequent_patterns.fpmax import MFITree, fpmax_step
-    except ImportError:
-        raise ImportError(
-            "Candidates from frequent item sets need mlxtend; pip install 'saltmine[itemsets]', or take "
-            "candidates='associations'."
-        ) from None
+    from mlxtend.frequent_patterns.fpcommon import FPTree
+    from mlxtend.frequent_patterns.fpmax import MFITree, fpmax_step
+
     has = bits.layout.unpack(bits.columns[[item, *near]])[:, bits.blocks[a]]
     rows = has[1:, has[0]]
     # The miner wants the items numbered by how frequent they are, and rows with the most frequent first.

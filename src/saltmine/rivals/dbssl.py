@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from saltmine.algorithms import Solution
 from saltmine.binary.bits import BitMatrix, Words
 from saltmine.matrix.threads import ThreadTeam
-from saltmine.rivals.asso import LEAST_GAIN, Choice, GreedyCover, OnStep, best_over_taus, part_of, pulse_of
+from saltmine.progress import OnStep
+from saltmine.rivals.asso import LEAST_GAIN, Choice, GreedyCover, best_over_taus, part_of, pulse_of
 from saltmine.rivals.candidates import associations, demand_room, fold, itemset_patterns
 
 Floats = NDArray[np.float64]
@@ -129,11 +130,13 @@ def _cover(cover: GreedyCover, ranks: Ranks, weights: Floats, preference: float)
 
 def _start(bits: BitMatrix, ranks: Ranks, source: Source, team: ThreadTeam, on_step: OnStep) -> GreedyCover:
     """Return a cover without patterns by all candidates; a tau that is not given is chosen with associations alone."""
-    demand_room(bits.shape, "Dbssl")
+    # Associations of all rows and of every class.
+    demand_room(bits.shape, "Dbssl", tables=1 + len(bits.blocks))
 
     def associated(tau: float, on_step: OnStep) -> Words:
         words, pulse = [None, *(bits.layout.words(a) for a in range(len(bits.blocks)))], pulse_of(bits, on_step)
-        return fold(np.concatenate([associations(bits, tau, team, pulse, of) for of in words]))
+        # Table by table, so that few of them are there at a time.
+        return fold(np.concatenate([fold(associations(bits, tau, team, pulse, of)) for of in words]))
 
     def cover_by(candidates: Words, on_step: OnStep) -> GreedyCover:
         cover = GreedyCover(bits, candidates, team, on_step=on_step)

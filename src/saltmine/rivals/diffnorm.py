@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
 from math import log1p
 
 import numpy as np
@@ -17,12 +16,12 @@ from saltmine.algorithms import Solution
 from saltmine.binary.bits import BitMatrix
 from saltmine.binary.description import description_length
 from saltmine.binary.model import BinaryModel
+from saltmine.progress import OnStep
 from saltmine.rivals.diffnorm_coding import CodingSets
 from saltmine.rivals.diffnorm_kernels import best_partner
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-OnStep = Callable[[int, float, float], None]
 
 # Seconds between two reports while no candidate is kept.
 REPORT_EVERY = 0.1

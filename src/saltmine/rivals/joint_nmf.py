@@ -14,12 +14,11 @@ from saltmine.binary.description import description_length
 from saltmine.binary.model import BinaryModel
 from saltmine.binary.rounding import THRESHOLDS, best_thresholds
 from saltmine.matrix.operator import Floats, Operator
+from saltmine.progress import OnStep
 from saltmine.relaxed.spectrum import count_signals
 from saltmine.rivals.joint_nmf_descent import descend
 from saltmine.rivals.joint_nmf_objectives import Alterations, JointObjective, SharedSubspaces, SimilarSubspaces
 from saltmine.rivals.joint_nmf_starts import Start, make_start
-
-OnStep = Callable[[int, float, float], None]
 
 PENALTIES = ("inmf", "jsmf", "rjsnmf", "jnmf")
 # Weights of the penalties where none are given: tuned on planted data of two classes with 10 % noise.
