@@ -247,7 +247,9 @@ def test_without_classes_primp_looks_for_patterns(folder, tmp_path):
     )
     assert result.exit_code == 0, result.output
     assert load(tmp_path / "model.salt").n_components_ > 0
-    assert "was fitted without classes, so it cannot" in refused("predict", tmp_path / "model.salt", folder / "people.csv")
+    assert "was fitted without classes, so it cannot" in refused(
+        "predict", tmp_path / "model.salt", folder / "people.csv"
+    )
     assert run("transform", tmp_path / "model.salt", folder / "people.csv").exit_code == 0
 
 

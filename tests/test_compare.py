@@ -169,6 +169,20 @@ def test_a_second_comparison_leaves_nothing_of_the_first(data, tmp_path):
     assert names == {"comparison.csv", "comparison.md", "comparison.png", "asso.salt"}
 
 
+def test_files_of_somebody_else_are_not_replaced(data, tmp_path):
+    (tmp_path / "comparison.csv").write_text("x")
+    result = run("compare", data, "--methods", "asso", "-o", tmp_path)
+    assert result.exit_code == 2
+    assert "is not of an earlier run; choose another folder, or --force replaces it." in " ".join(result.output.split())
+    assert (tmp_path / "comparison.csv").read_text() == "x"
+    assert run("compare", data, "--methods", "asso", "-o", tmp_path, "--force", "-q").exit_code == 0
+
+
+def test_a_comparison_shows_itself_as_a_table(compared):
+    assert "of_null" in repr(compared)
+    assert "<table" in compared._repr_html_()
+
+
 def test_without_matplotlib_there_is_no_figure_and_a_failed_method_is_told(data, tmp_path, monkeypatch):
     # As where the extras are not installed.
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

@@ -12,6 +12,7 @@ from saltmine.datasets import make_planted
 from saltmine.methods import METHODS, check_methods, make, parameters_of, ranks_for
 from saltmine.metrics import description_length
 from saltmine.report.page import render
+from saltmine.report.payload import payload
 
 RIVALS = [name for name in METHODS if name not in ("csalt", "paper", "primp")]
 
@@ -179,10 +180,22 @@ def test_stability_is_assessed_with_and_without_random_starts(planted, fitted, n
 
 
 def test_reports_and_plots_say_what_holds_for_the_method(fitted):
-    assert "It has all items of it." in render(fitted("diffnorm"))
+    page = render(fitted("diffnorm"))
+    assert "It has all items of it." in page
+    assert "no class alters" not in page
     for name, label in {"csalt": "relaxed objective", "asso": "weighted errors", "jnmf": "objective"}.items():
         assert "Not every item of it has to be there." in render(fitted(name))
         assert fitted(name).plot.history().get_ylabel() == label
+
+
+def test_reports_say_how_many_patterns_chance_may_explain():
+    noise = np.random.default_rng(0).random((60, 12)) < 0.4
+    model = saltmine.DiffNorm().fit(noise, np.arange(60) % 2)
+    weak = int((model.pattern_evidence_ < 4.6).sum())
+    assert weak > 1
+    assert f"Chance may explain {weak} of these patterns (evidence below 4.6 nats)." in payload(model)["answer"]
+    one_class = saltmine.Asso(rank=2, tau=0.5).fit(noise)
+    assert "Chance may explain 2 of these patterns" in payload(one_class)["answer"]
 
 
 # ---------------------------------------------------------------- the names of the methods
@@ -208,6 +221,11 @@ def test_ranks_go_to_those_who_can_be_told():
             ranks_for("dbssl", wrong, 2)
     with pytest.raises(ValueError, match="Asso needs at least one pattern to look for"):
         ranks_for("asso", 0, 2)
+
+
+def test_methods_may_be_named_in_any_way():
+    assert check_methods(None) == check_methods("all") == check_methods(["asso", "all"]) == list(METHODS)
+    assert check_methods("ASSO") == ["asso"]
 
 
 def test_unknown_methods_are_named():

@@ -251,7 +251,10 @@ def test_classes_are_sorted_and_keep_their_kind(y, classes):
         ({"binarize": "yes"}, r"binarize must be a number \(values above it become ones\) or None, not 'yes'"),
         ({"binarize": float("nan")}, "binarize must be a number"),
         ({"n_jobs": 0}, "n_jobs must be a whole number other than 0, or None, not 0"),
-        ({"random_state": "x"}, "random_state must be a whole number, a numpy RandomState or None, not 'x'"),
+        (
+            {"random_state": "x"},
+            "random_state must be a whole number of at least 0, a numpy RandomState or None, not 'x'",
+        ),
         ({"callback": 5}, "callback must be a function of one Progress argument or None, not 5"),
         ({"verbose": "loud"}, "verbose must be a whole number, 0 for a quiet fit"),
     ],

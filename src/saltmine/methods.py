@@ -37,16 +37,17 @@ METHODS: dict[str, Method] = {
 
 
 def check_methods(methods: Iterable[str] | None) -> list[str]:
-    """Return the names of the methods, each once.
+    """Return the names of the methods, each once; "all" stands for all of them.
 
     Examples
     --------
-    >>> check_methods(["csalt", "asso", "csalt"])
+    >>> check_methods(["csalt", "Asso", "csalt"])
     ['csalt', 'asso']
     """
-    if methods is None:
+    given = ["all"] if methods is None else [methods] if isinstance(methods, str) else list(methods)
+    names = [str(name).lower() for name in given]
+    if "all" in names:
         return list(METHODS)
-    names = [methods] if isinstance(methods, str) else list(methods)
     for name in names:
         if name not in METHODS:
             raise ValueError(f"There is no method {name!r}; choose among {', '.join(METHODS)}.")

@@ -41,13 +41,11 @@ COLUMNS = {
 }
 
 #: What a narrow terminal does without, first to last.
-DISPENSABLE = ("rows", "items", "of_null", "by_chance", "common", "altered")
+DISPENSABLE = ("rows", "items", "of_null", "by_chance", "common", "altered", "specific", "seconds")
 
 
 def parse_methods(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
     """Read names of methods, as csalt,asso, or all."""
-    if value == "all":
-        return list(METHODS)
     try:
         return check_methods(name.strip() for name in value.split(","))
     except ValueError as error:
@@ -87,8 +85,8 @@ def compare(data: Path, methods: list[str], **given: Any) -> None:
     The table says for every method: the description length in nats, the same for all, and its share of that without
     patterns; the cells in error (RSS); how many patterns were found, how many of them are common to several classes,
     specific to one, common but altered, and how many chance may explain; their mean numbers of items and rows; and the
-    seconds it took. For planted data also F-measure, recall of the alterations, and by how many patterns each class is
-    off.
+    seconds it took. For planted data also F-measure, recall of the alterations (rec V), and by how many patterns each
+    class is off.
 
     The folder gets the table as comparison.csv and comparison.md, a figure (comparison.png), and every model under the
     name of its method, for 'saltmine report' and 'saltmine score'.
@@ -105,7 +103,7 @@ def compare(data: Path, methods: list[str], **given: Any) -> None:
 
     notes = Notes(given["quiet"])
     files = (TABLE, PAGE, FIGURE, *(f"{name}.salt" for name in METHODS))
-    with whole_folder(given["output"], files, sign=TABLE, force=given["force"]) as folder:
+    with whole_folder(given["output"], files, (TABLE, b"method,description_length,"), force=given["force"]) as folder:
         items = read_items(data, given, notes, otherwise="")
         found, interrupted = _run(data, items, methods, given)
         for name, reason in found.failed.items():

@@ -23,7 +23,7 @@ from saltmine.cli.options import (
     options,
     parse_image,
 )
-from saltmine.cli.output import FILES, MODEL, Notes, whole_folder
+from saltmine.cli.output import FILES, SIGN, Notes, whole_folder
 from saltmine.methods import METHODS, make, parameters_of, ranks_for, usual_starts
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def fit(data: Path, **given: Any) -> None:
     from saltmine.cli.results import as_json, print_summary, summary_of, write_results
 
     notes = Notes(given["quiet"])
-    with whole_folder(given["output"], FILES, sign=MODEL, force=given["force"]) as folder:
+    with whole_folder(given["output"], FILES, SIGN, force=given["force"]) as folder:
         otherwise = ", or look for patterns without classes with --method primp"
         items = read_items(data, given, notes, otherwise if METHODS[given["method"]].knows_classes else None)
         about = _about(data, items, given)

@@ -104,7 +104,8 @@ RANKS = click.option(
     "--ranks",
     metavar="NUMBERS",
     callback=parse_ranks,
-    help="Patterns to look for, for methods that can be told: shared ones, then those of each class, as 8,4,4.",
+    help="Most patterns to look for: shared ones, then those of each class, as 8,4,4 (8,4 is 4 for every class), of "
+    "dbssl, jsmf, rjsnmf and jnmf; the sum of them of asso and inmf. The others find it themselves.",
 )
 MAX_TIME = click.option(
     "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="When diffnorm shall stop."

@@ -16,6 +16,8 @@ from saltmine.cli.errors import WrongUse, user_mistakes
 #: What `saltmine fit` writes.
 MODEL, PATTERNS, USAGE, SUMMARY, REPORT = "model.salt", "patterns.csv", "usage.csv", "summary.json", "report.html"
 FILES = (MODEL, PATTERNS, USAGE, SUMMARY, REPORT)
+#: By what an earlier run is known: a model is a zip archive.
+SIGN = (MODEL, b"PK")
 
 
 class Notes:
@@ -31,16 +33,16 @@ class Notes:
 
 
 @contextmanager
-def whole_folder(folder: Path, names: tuple[str, ...], sign: str, force: bool) -> Iterator[Path]:
+def whole_folder(folder: Path, names: tuple[str, ...], sign: tuple[str, bytes], force: bool) -> Iterator[Path]:
     """Give a folder to write files into, which move to their place when all of them are there.
 
-    Files of these names that are already there are replaced if ``sign``, one of them, is among them: then they are of
-    an earlier run. Else they are somebody's own, and only ``force`` replaces them.
+    Files of these names that are already there are replaced if one of them is the ``sign`` of an earlier run, by its
+    name and its first bytes. Else they are somebody's own, and only ``force`` replaces them.
     """
     if folder.exists() and not folder.is_dir():
         raise WrongUse(f"{folder} is a file; name a folder for the results.")
     there = [name for name in names if (folder / name).exists()]
-    if there and sign not in there and not force:
+    if there and not force and not _begins(folder / sign[0], sign[1]):
         raise WrongUse(f"{folder / there[0]} is not of an earlier run; choose another folder, or --force replaces it.")
     made = _make(folder)
     aside = folder / f".saltmine-{uuid.uuid4().hex}.part"
@@ -61,6 +63,14 @@ def whole_folder(folder: Path, names: tuple[str, ...], sign: str, force: bool) -
             # A folder that was made for results that never came goes again; one with results in it stays.
             if empty.is_dir() and not any(empty.iterdir()):
                 empty.rmdir()
+
+
+def _begins(path: Path, first: bytes) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(first)) == first
+    except OSError:
+        return False
 
 
 def _make(folder: Path) -> list[Path]:

@@ -23,7 +23,7 @@ PANELS = {
     "alteration_recall": "recall of alterations",
     "seconds": "seconds (logarithmic)",
 }
-OURS, OTHERS = SHARED, "#9a958c"
+OURS, OTHERS = "#2f2d2a", "#b3aea6"
 
 
 def draw(table: pd.DataFrame) -> Figure:

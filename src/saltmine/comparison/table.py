@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 ALPHA = 0.01
 
 
-@dataclass
+@dataclass(repr=False)
 class Comparison:
     """What several methods found in the same data.
 
     Attributes
     ----------
+    table : DataFrame
+        One row per method; `compare` says what the columns are. ``plot()`` draws it.
     rows : list of dict
         A row of the table per method.
     models : dict
@@ -50,6 +52,12 @@ class Comparison:
         import pandas as pd
 
         return pd.DataFrame(self.rows)
+
+    def __repr__(self) -> str:
+        return self.table.to_string() if self.rows else "Comparison()"
+
+    def _repr_html_(self) -> str:
+        return str(self.table.to_html())
 
     def plot(self) -> Figure:
         """Draw the table: a panel per figure, a bar per method."""
@@ -83,8 +91,8 @@ def compare(
         Of `saltmine.methods.METHODS`: csalt, paper, primp, asso, dbssl, mdldbssl, diffnorm, jsmf, rjsnmf,
         jnmf, inmf; all of them by default.
     ranks : int or tuple, optional
-        How many shared patterns, and patterns of each class, to look for, as (8, 4, 4); for the methods that can be
-        told. By default they choose by description length.
+        How many shared patterns, and patterns of each class, to look for at most, as (8, 4, 4); for the methods that
+        can be told (Asso and iNMF get the sum). By default they choose by description length.
     truth : result of `make_planted`, optional
         What was planted.
     n_restarts : int, optional

@@ -73,6 +73,16 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         raise NotImplementedError
 
     @property
+    def _title(self) -> str:
+        """What progress is shown under."""
+        return type(self).__name__
+
+    @property
+    def _can_alter(self) -> bool:
+        """Whether the method looks for alterations."""
+        return False
+
+    @property
     def _is_tested(self) -> bool:
         """Whether the method keeps out what chance explains."""
         return False
@@ -127,7 +137,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         return best_of_runs(
             lambda restart, seed, tell: search(steps_of(restart, tell)),
             [0],
-            type(self).__name__,
+            self._title,
             self.verbose,
             self.callback,
             n_jobs=1,
@@ -139,7 +149,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         return best_of_runs(
             lambda restart, seed, tell: search(steps_of(restart, tell), np.random.default_rng(seed)),
             self._seeds(),
-            type(self).__name__,
+            self._title,
             self.verbose,
             self.callback,
             self.n_jobs,

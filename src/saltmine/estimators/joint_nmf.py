@@ -126,6 +126,14 @@ class JointNMF(ByClass):
         self.verbose = verbose
         self.callback = callback
 
+    @property
+    def _title(self) -> str:
+        return f"JointNMF ({self.penalty})"
+
+    @property
+    def _can_alter(self) -> bool:
+        return self.penalty in ("jnmf", "inmf")
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("penalty", self.penalty, PENALTIES)

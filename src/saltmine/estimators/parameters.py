@@ -67,8 +67,11 @@ def check_starts(n_restarts: Any, n_jobs: Any, random_state: Any) -> None:
     check_count("n_restarts", n_restarts)
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ValueError(f"n_jobs must be a whole number other than 0, or None, not {n_jobs!r}.")
-    if not (random_state is None or isinstance(random_state, (Integral, np.random.RandomState))):
-        raise ValueError(f"random_state must be a whole number, a numpy RandomState or None, not {random_state!r}.")
+    whole = isinstance(random_state, Integral) and int(random_state) >= 0
+    if not (random_state is None or whole or isinstance(random_state, np.random.RandomState)):
+        raise ValueError(
+            f"random_state must be a whole number of at least 0, a numpy RandomState or None, not {random_state!r}."
+        )
 
 
 def check_listening(verbose: Any, callback: Any) -> None:

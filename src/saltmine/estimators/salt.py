@@ -76,6 +76,14 @@ class SaltModel(PatternModel):
         self.callback = callback
 
     @property
+    def _title(self) -> str:
+        return type(self).__name__ if self.algorithm == "saltmine" else f"{type(self).__name__} ({self.algorithm})"
+
+    @property
+    def _can_alter(self) -> bool:
+        return self._knows_classes
+
+    @property
     def _is_tested(self) -> bool:
         return self.algorithm == "saltmine"
 
@@ -188,8 +196,7 @@ class SaltModel(PatternModel):
         def run(restart: int, seed: int, tell: Listener) -> Result:
             return search(self._settings(n_classes, restart, tell), np.random.default_rng(seed))
 
-        title = type(self).__name__
-        return best_of_runs(run, self._seeds(), title, self.verbose, self.callback, n_jobs, solution_of)
+        return best_of_runs(run, self._seeds(), self._title, self.verbose, self.callback, n_jobs, solution_of)
 
     def _operators(self, team: ThreadTeam) -> MakeOperator:
         """Return how data becomes what the relaxed solve multiplies by."""

@@ -87,12 +87,14 @@ def _meanings(tested: bool, exact: bool) -> dict[str, str]:
             "pattern_is": "Items (columns) that occur together in the same rows more often than chance explains.",
             "use_is": f"The description of the row is shortest with the pattern in it. {whole}",
             "only_is": "No other class shows significant use of the pattern.",
+            "limits": " Small patterns in noisy data may be left out.",
         }
     return {
         "pattern_is": "Items (columns) that this method describes rows by. It does not test whether chance explains "
         "that they occur together: the evidence says so, and may be next to nothing.",
         "use_is": f"The method describes the row by the pattern. {whole}",
         "only_is": "The method describes no row of another class by the pattern.",
+        "limits": "",
     }
 
 

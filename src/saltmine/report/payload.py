@@ -66,7 +66,7 @@ def payload(model: Any, title: str | None = None) -> dict[str, Any]:
     found = model.n_components_ > 0
     data["usage"] = usage_lines(model.usage_, numbers, model.usage_counts_, model.row_names_) if found else None
     data["differences"] = [] if found else _differences(model)
-    data["answer"] = summary.answer(data["classes"], data["patterns"], data["tested"])
+    data["answer"] = summary.answer(data["classes"], data["patterns"], data["tested"], model._can_alter)
     data["facts"] = summary.facts(data)
     return data
 

@@ -6,11 +6,15 @@ from typing import Any
 
 # Classes named in the answer; patterns, and items of each, in the outline.
 _NAMED, _OUTLINED, _ITEMS = 4, 20, 8
+# What chance shows with a probability that may be above 0.01.
+LITTLE_EVIDENCE = 4.6
 # Letters of a class name in a sentence.
 _LONGEST_NAME = 40
 
 
-def answer(classes: list[dict[str, Any]], patterns: list[dict[str, Any]], tested: bool = True) -> str:
+def answer(
+    classes: list[dict[str, Any]], patterns: list[dict[str, Any]], tested: bool = True, can_alter: bool = True
+) -> str:
     """Say in one sentence what the model found.
 
     Parameters
@@ -19,6 +23,8 @@ def answer(classes: list[dict[str, Any]], patterns: list[dict[str, Any]], tested
         As `saltmine.report.payload.payload` makes them.
     tested : bool
         Whether the method keeps out what chance explains.
+    can_alter : bool
+        Whether it looks for alterations.
 
     Examples
     --------
@@ -35,7 +41,7 @@ def answer(classes: list[dict[str, Any]], patterns: list[dict[str, Any]], tested
     if len(classes) == 1:
         using = percent(classes[0]["reached"] / classes[0]["rows"])
         beyond = " of items that occur together more often than chance explains" if tested else ""
-        return f"{total}{beyond}; {using} of the rows use some."
+        return f"{total}{beyond}; {using} of the rows use some.{'' if tested else _chance(patterns)}"
     n_using = [sum(count > 0 for count in pattern["usage"]) for pattern in patterns]
     by_all = sum(n == len(classes) for n in n_using)
     by_some = sum(1 < n < len(classes) for n in n_using)
@@ -44,8 +50,17 @@ def answer(classes: list[dict[str, Any]], patterns: list[dict[str, Any]], tested
     if by_some:
         parts.append(f"{by_some} {_is(by_some)} shared by some of the {len(classes)} classes")
     parts += _owners(classes, patterns)
-    said = f"{total}: {', '.join(parts)}{_alterations(classes, patterns, by_all + by_some)}."
-    return said + _doubts(patterns)
+    altered = _alterations(classes, patterns, by_all + by_some) if can_alter else ""
+    return f"{total}: {', '.join(parts)}{altered}.{_doubts(patterns)}{'' if tested else _chance(patterns)}"
+
+
+def _chance(patterns: list[dict[str, Any]]) -> str:
+    """Say how many patterns of a method that does not test them chance may explain."""
+    weak = sum(pattern["evidence"] is not None and pattern["evidence"] < LITTLE_EVIDENCE for pattern in patterns)
+    if not weak:
+        return ""
+    which = f"{weak} of these patterns" if len(patterns) > 1 else "this pattern"
+    return f" Chance may explain {which} (evidence below {LITTLE_EVIDENCE} nats)."
 
 
 def _doubts(patterns: list[dict[str, Any]]) -> str:
