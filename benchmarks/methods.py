@@ -47,7 +47,7 @@ SHAPES = ((500, 1600), (1600, 500), (800, 1000), (1000, 800))  # (columns, rows)
 RANK, COMMON, SPECIFIC = 24, 8, 8
 FIRST_SEED = 5000
 SLOW = ("paper", "diffnorm")
-TAUS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+TAUS = (0.2, 0.25, 0.3, 0.4, 0.5)
 # Patterns that both classes use with their alterations as patterns of their own, as patterns of each class, or as one.
 COUNTED = ((COMMON, 2 * SPECIFIC, 2 * SPECIFIC), (0, RANK, RANK), (COMMON, SPECIFIC, SPECIFIC), (0, 16, 16))
 
@@ -56,7 +56,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "paper": [{}],
     "primp": [{}],
     "asso": [{}, {"rank": RANK}, *({"rank": RANK, "tau": tau} for tau in TAUS)],
-    "dbssl": [{}, *({"ranks": ranks, "tau": tau} for ranks in COUNTED[:2] for tau in (None, *TAUS))],
+    "dbssl": [{}, *({"ranks": ranks, "tau": tau} for ranks in COUNTED[:2] for tau in (None, 0.3, 0.5))],
     "mdldbssl": [
         {"constellations": [(r0, r, r) for r0 in (COMMON - 5, COMMON, COMMON + 5) for r in (8, 16, 32)]},
     ],
