@@ -42,7 +42,7 @@ def draw(table: pd.DataFrame) -> Figure:
         raise ImportError("The figure needs matplotlib; install it with: pip install 'saltmine[report]'.") from None
 
     panels = [column for column in PANELS if column in table.columns and table[column].notna().any()]
-    titles = [METHODS[name].title if name in METHODS else str(name) for name in table["method"]]
+    titles = [METHODS[name].title if name in METHODS else str(name).upper() for name in table["method"]]
     figure = Figure(figsize=(2.4 * len(panels) + 1.6, 0.36 * len(table) + 1.4), layout="constrained")
     all_axes = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
     colours = [OURS if name == "csalt" else OTHERS for name in table["method"]]
@@ -55,8 +55,11 @@ def draw(table: pd.DataFrame) -> Figure:
 
 def _panel(ax: Axes, table: pd.DataFrame, column: str, colours: list[str]) -> None:
     places, values = np.arange(len(table)), table[column].to_numpy(dtype=np.float64)
+    longest = max(values[np.isfinite(values)].max(initial=0), 1e-9)
     if column == "patterns" and "common" in table.columns:
-        _stacked(ax, table)
+        # A method that finds thousands shall not hide the others; its bar is cut, and its figure stands beside it.
+        longest = max(min(longest, 4 * float(np.median(values))), 1)
+        _stacked(ax, table.assign(**_cut(table, longest)))
     else:
         ax.barh(places, np.nan_to_num(values), color=colours, height=0.72)
     if column == "seconds":
@@ -64,18 +67,23 @@ def _panel(ax: Axes, table: pd.DataFrame, column: str, colours: list[str]) -> No
         ax.set_xlim(left=max(values.min() / 2, 1e-3))
     else:
         # Room for the figures beside the bars.
-        ax.set_xlim(0, max(values[np.isfinite(values)].max(initial=0) * 1.32, 1e-9))
+        ax.set_xlim(0, longest * 1.32)
     for place, value in zip(places, values, strict=True):
         if np.isfinite(value):
-            ax.annotate(
-                _shown(value), (value, place), xytext=(3, 0), textcoords="offset points", va="center", fontsize=8
-            )
+            end = (min(value, longest), place)
+            ax.annotate(_shown(value), end, xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
     ax.set_title(PANELS[column], fontsize=9)
     ax.tick_params(labelsize=8, length=0)
     ax.set_xticks([])
     ax.minorticks_off()
     for side in ("top", "right", "bottom"):
         ax.spines[side].set_visible(False)
+
+
+def _cut(table: pd.DataFrame, longest: float) -> dict[str, Any]:
+    """Return the numbers of patterns, in proportion, of bars that are no longer than that."""
+    share = np.minimum(1, longest / np.maximum(table["patterns"].to_numpy(dtype=np.float64), 1))
+    return {column: table[column].to_numpy() * share for column in ("common", "altered", "specific")}
 
 
 def _stacked(ax: Axes, table: pd.DataFrame) -> None:

@@ -16,9 +16,10 @@ from saltmine.rivals.asso import asso
 class Asso(OneClass):
     """Boolean matrix factorization by associations (Miettinen, Mielikäinen, Gionis, Das & Mannila 2008).
 
-    For every item there is a candidate: the items that at least a share ``tau`` of its rows have. Time after time
-    that candidate becomes a pattern by which the rows gain most, and those rows use it that gain: newly covered ones
-    count ``w_plus``, newly covered zeros ``w_minus``. Labels, where given, only split the reporting.
+    For every item there is a candidate: the items that at least a share ``tau`` of its rows have; single items, which
+    say nothing beyond themselves, only where there are no others. Time after time that candidate becomes a pattern by
+    which the rows gain most, and those rows use it that gain: newly covered ones count ``w_plus``, newly covered zeros
+    ``w_minus``. Labels, where given, only split the reporting.
 
     Parameters
     ----------
