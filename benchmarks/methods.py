@@ -15,22 +15,20 @@ factors made binary by the same search for thresholds as those of the joint fact
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from rich.console import Console
 from rich.table import Table
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
+from running import run_all
 from saltmine.algorithms import Solution
 from saltmine.binary.bits import BitMatrix
 from saltmine.comparison.figure import draw
@@ -108,21 +106,6 @@ def measure(method: str, setting: dict[str, Any], shape: tuple[int, int], noise:
     return {**where, **measured, "f/f*": measured["description_length"] / truth, "seconds": seconds}
 
 
-def run(todo: list[tuple[Any, ...]], jobs: int, path: Path) -> Iterator[dict[str, Any]]:
-    """Measure everything, writing every result as it comes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    results = Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(measure)(*args) for args in todo)
-    with path.open("w", newline="") as stream:
-        writer = None
-        for row in results:
-            if writer is None:
-                writer = csv.DictWriter(stream, row, extrasaction="ignore", restval="")
-                writer.writeheader()
-            writer.writerow(row)
-            stream.flush()
-            yield row
-
-
 COLUMNS = {
     "f_measure": ("F", "{:.3f}"),
     "alteration_recall": ("rec V", "{:.3f}"),
@@ -191,7 +174,7 @@ def main() -> None:
         for shape, seed in cases
     ]
     progress, rows = Console(stderr=True), list[dict[str, Any]]()
-    for row in run(todo, args.jobs, args.output):
+    for row in run_all(measure, todo, args.jobs, args.output):
         rows.append(row)
         progress.print(
             f"{len(rows)}/{len(todo)}  {row['method']} ({row['setting']}), {row['columns']} x {row['rows_of_data']}: "

@@ -14,22 +14,20 @@ refinement of saltmine started from the planted model itself: what is left there
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from rich.console import Console
 from rich.table import Table
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
+from running import run_all
 from saltmine import CSalt, Primp
 from saltmine.binary.bits import BitMatrix
 from saltmine.binary.model import BinaryModel
@@ -141,21 +139,6 @@ def measure(method: str, case: Case, shape: tuple[int, int], seed: int) -> dict[
     }
 
 
-def run(todo: list[tuple[str, Case, tuple[int, int], int]], jobs: int, path: Path) -> Iterator[dict[str, Any]]:
-    """Measure everything, writing every result as it comes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    results = Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(measure)(*args) for args in todo)
-    with path.open("w", newline="") as stream:
-        writer = None
-        for row in results:
-            if writer is None:
-                writer = csv.DictWriter(stream, row)
-                writer.writeheader()
-            writer.writerow(row)
-            stream.flush()
-            yield row
-
-
 def show(rows: list[dict[str, Any]], order: list[Case]) -> None:
     columns = ("F", "rec_V", "rank", "planted", "f/f*", "seconds")
     table = Table("case", "method", *columns, "worst f/f*", "worst rank", title="means over shapes and matrices")
@@ -197,7 +180,7 @@ def main() -> None:
     if not todo:
         parser.error("no case or shape matches; run without --case and --shape to see them all")
     progress, rows = Console(stderr=True), list[dict[str, Any]]()
-    for row in run(todo, args.jobs, args.output):
+    for row in run_all(measure, todo, args.jobs, args.output):
         rows.append(row)
         progress.print(
             f"{len(rows)}/{len(todo)}  {row['case']}, {row['n']} x {row['m']}, {row['method']}: "

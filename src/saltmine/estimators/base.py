@@ -70,7 +70,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         check_listening(self.verbose, self.callback)
 
     def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
-        raise NotImplementedError
+        raise NotImplementedError  # every method has its own
 
     @property
     def _title(self) -> str:

@@ -113,7 +113,7 @@ def itemset_patterns(bits: BitMatrix, min_support: int, most: int, pulse: Pulse)
 
 def _demand_miner() -> None:
     try:
-        import mlxtend.frequent_patterns.fpmax  # noqa: F401
+        import mlxtend.frequent_patterns.fpmax  # noqa: F401  # only whether it is there
     except ImportError:
         raise ImportError(
             "Candidates from frequent item sets need mlxtend; pip install 'saltmine[itemsets]', or take "
