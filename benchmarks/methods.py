@@ -54,7 +54,11 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "paper": [{}],
     "primp": [{}],
     "asso": [{}, {"rank": RANK}, *({"rank": RANK, "tau": tau} for tau in TAUS)],
-    "dbssl": [{}, *({"ranks": ranks, "tau": tau} for ranks in COUNTED[:2] for tau in (None, 0.3, 0.5))],
+    "dbssl": [
+        {},
+        *({"ranks": ranks, "tau": tau} for ranks in COUNTED[:2] for tau in (None, 0.3, 0.5)),
+        {"ranks": COUNTED[0], "candidates": "associations"},
+    ],
     "mdldbssl": [
         {"constellations": [(r0, r, r) for r0 in (COMMON - 5, COMMON, COMMON + 5) for r in (8, 16, 32)]},
     ],
