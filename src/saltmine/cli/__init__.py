@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 
 def main() -> None:
@@ -21,7 +22,20 @@ def main() -> None:
         cli(prog_name="saltmine")
     except KeyboardInterrupt:
         print("Error: Interrupted; nothing was written.", file=sys.stderr)
-        sys.exit(1)
+        _leave_at_once()
+    except SystemExit as end:
+        from saltmine.cli.errors import Interrupted
+
+        if isinstance(end.__context__, Interrupted):
+            _leave_at_once()
+        raise
+
+
+def _leave_at_once() -> NoReturn:
+    """End with code 1 without waiting: a thread the interrupt met half-way must not hold up who pressed Ctrl-C."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
 
 
 def _interrupt(*_: Any) -> None:

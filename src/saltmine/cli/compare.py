@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from saltmine.cli.errors import Failed, user_mistakes
+from saltmine.cli.errors import Interrupted, user_mistakes
 from saltmine.cli.options import BINARIZE, FORCE, JSON, MAX_TIME, PREPARING, QUIET, RANKS, READING, SEED, options
 from saltmine.cli.output import Notes, whole_folder
 from saltmine.methods import METHODS, check_methods
@@ -115,7 +115,7 @@ def compare(data: Path, methods: list[str], **given: Any) -> None:
     else:
         _print(found.table, given["output"], drawn)
     if interrupted:
-        raise Failed(f"Interrupted; {len(found.rows)} of {len(methods)} methods were done, and these were written.")
+        raise Interrupted(f"Interrupted; {len(found.rows)} of {len(methods)} methods were done, and these were written.")
 
 
 def _run(data: Path, items: Any, methods: list[str], given: dict[str, Any]) -> tuple[Comparison, bool]:

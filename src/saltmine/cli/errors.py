@@ -34,6 +34,10 @@ class Failed(WrongUse):
     exit_code = 1
 
 
+class Interrupted(Failed):
+    """Ctrl-C, or a request to end: what is to be kept was written, the rest is gone."""
+
+
 @contextmanager
 def user_mistakes(prefix: str = "") -> Iterator[None]:
     """Take errors of this block for mistakes in the data or the options: they say themselves how to mend them."""
@@ -64,7 +68,7 @@ class Commands(click.Group):
                 traceback.print_exception(error.__cause__)
             raise
         except KeyboardInterrupt:
-            raise Failed("Interrupted; nothing was written.") from None
+            raise Interrupted("Interrupted; nothing was written.") from None
         except BrokenPipeError:
             # Whoever reads the output has seen enough; Python must not complain when it closes the stream.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
