@@ -115,7 +115,9 @@ def compare(data: Path, methods: list[str], **given: Any) -> None:
     else:
         _print(found.table, given["output"], drawn)
     if interrupted:
-        raise Interrupted(f"Interrupted; {len(found.rows)} of {len(methods)} methods were done, and these were written.")
+        raise Interrupted(
+            f"Interrupted; {len(found.rows)} of {len(methods)} methods were done, and these were written."
+        )
 
 
 def _run(data: Path, items: Any, methods: list[str], given: dict[str, Any]) -> tuple[Comparison, bool]:
