@@ -1,0 +1,41 @@
+"""What an experiment is: a list of tasks, a way to measure each, and what is made of the measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+#: What to measure, as plain values that can be written to a file: ``{"method": "csalt", "noise": 0.1, "seed": 5000}``.
+Task = dict[str, Any]
+#: The task and what was measured, as plain values. Figures and tables are made of rows alone.
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One of the paper's experiments.
+
+    Attributes
+    ----------
+    name, title : str
+    tasks : callable
+        ``tasks(quick)`` returns what to measure, all of it or what is done in minutes.
+    measure : callable
+        ``measure(task, data)`` returns what was found, without the task itself; a function of a module, so that other
+        processes can call it. ``data`` is the folder with the data, of the experiments that need one. It raises
+        ImportError where a method needs a package that is missing: then the method is left out.
+    write : callable
+        ``write(rows, folder)`` writes figures and tables into the folder and returns the page, as markdown; from the
+        rows alone. ``folder / f"{name}.png"`` is the figure.
+    parallel : bool
+        Whether tasks may run side by side; what fills the memory or all cores by itself does not.
+    """
+
+    name: str
+    title: str
+    tasks: Callable[[bool], list[Task]]
+    measure: Callable[[Task, Path | None], Row]
+    write: Callable[[Sequence[Row], Path], str]
+    parallel: bool = True
