@@ -89,7 +89,7 @@ def make_planted(
         raise ValueError("make_planted needs at least one column, one class and one row in every class, and rank >= 0.")
     if not 0 <= noise <= 1:
         raise ValueError(f"noise is the probability of a flip, between 0 and 1, not {noise!r}.")
-    uses = _membership(membership, len(sizes), rank)
+    uses = membership_of(membership, len(sizes), rank)
     rng = check_random_state(random_state)
     everybody = np.ones(rank, dtype=bool)
     components = _draw_columns(n_features, everybody, f"{n_features} columns", rng, largest)
@@ -106,7 +106,8 @@ def make_planted(
     return Planted(X, y, components, alterations, usage)
 
 
-def _membership(membership: ArrayLike | None, n_classes: int, rank: int) -> NDArray[np.bool_]:
+def membership_of(membership: ArrayLike | None, n_classes: int, rank: int) -> NDArray[np.bool_]:
+    """Return which class uses which pattern, (c, r); ``membership`` as in `make_planted`."""
     if membership is None:
         pattern = _MEMBERSHIPS.get(n_classes, np.ones((n_classes, 1), dtype=bool))
     else:

@@ -1,0 +1,160 @@
+"""The command that runs the paper's experiments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from saltmine.cli.errors import Failed, Interrupted, WrongUse, user_mistakes
+from saltmine.cli.options import QUIET
+from saltmine.cli.output import Notes
+from saltmine.experiments import EXPERIMENTS, find
+
+if TYPE_CHECKING:
+    from saltmine.experiments.experiment import Experiment, Task
+    from saltmine.experiments.running import Done
+    from saltmine.experiments.store import Store
+
+
+@click.command()
+@click.argument("name", metavar="EXPERIMENT", type=click.Choice([*EXPERIMENTS, "all"]))
+@click.option("--quick", is_flag=True, help="The same figures from fewer points, each in minutes.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; by default one per processor."
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    help="Folder with the text corpora (text/news4.jsonl.xz, text/movie.jsonl.xz), of 'text'.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Folder for runs, figure and tables; by default out/EXPERIMENT.",
+)
+@click.option("--plot-only", is_flag=True, help="Make figure and tables from the runs in the folder; run nothing.")
+@click.option("--force", is_flag=True, help="Begin anew; runs in the folder are put aside as runs.jsonl.old.")
+@QUIET
+def reproduce(name: str, **given: Any) -> None:
+    """Run an experiment of the paper: noise, imbalance, rank, classes, text or genome, or all of them.
+
+    Every run is saved as soon as it is done: interrupted, the same command goes on where it stopped. Then come the
+    figure (EXPERIMENT.png), the table (EXPERIMENT.csv) and a page (EXPERIMENT.md), which is printed too.
+
+    \b
+    Examples:
+      saltmine reproduce noise --quick
+      saltmine reproduce imbalance --jobs 8 -o results/imbalance
+      saltmine reproduce text --data corpora/
+      saltmine reproduce noise --plot-only
+    """
+    notes = Notes(given["quiet"])
+    for chosen in EXPERIMENTS if name == "all" else [name]:
+        output = given["output"] or Path("out") / chosen
+        _reproduce(find(chosen), output / chosen if name == "all" and given["output"] else output, given, notes)
+
+
+def _reproduce(experiment: Experiment, folder: Path, given: dict[str, Any], notes: Notes) -> None:
+    store = _open(experiment, folder, given)
+    if given["plot_only"]:
+        if not store.rows:
+            raise WrongUse(f"{folder} holds no runs of '{experiment.name}'; run it without --plot-only first.")
+    else:
+        _run(experiment, store, given, notes)
+    if not store.rows:
+        raise Failed(f"No run of '{experiment.name}' could be made.")
+    with user_mistakes(f"The results cannot be written to {folder}: "):
+        page = experiment.write(store.rows, folder)
+        (folder / f"{experiment.name}.md").write_text(page, encoding="utf-8")
+    click.echo(page)
+    click.echo(f"Results in {folder}: open {folder / experiment.name}.png")
+
+
+def _open(experiment: Experiment, folder: Path, given: dict[str, Any]) -> Store:
+    """Return the runs of the folder, which is made unless it is only looked at."""
+    from saltmine.experiments.store import FILE, Store, put_aside
+
+    if folder.exists() and not folder.is_dir():
+        raise WrongUse(f"{folder} is a file; name a folder for the results.")
+    if not given["plot_only"]:
+        with user_mistakes(f"The folder {folder} cannot be made: "):
+            folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / FILE).exists() and not given["force"]:
+        for suffix in ("png", "csv", "md"):
+            there = folder / f"{experiment.name}.{suffix}"
+            if there.exists():
+                raise WrongUse(f"{there} is not of an earlier run; choose another folder, or --force replaces it.")
+    with user_mistakes():
+        if given["force"] and not given["plot_only"]:
+            put_aside(folder)
+        return Store(folder, experiment.name)
+
+
+def _run(experiment: Experiment, store: Store, given: dict[str, Any], notes: Notes) -> None:
+    """Run what has no run yet."""
+    from saltmine.experiments.running import run_all
+
+    tasks = experiment.tasks(given["quick"])
+    missing = store.missing(tasks)
+    if len(missing) < len(tasks):
+        notes.say(f"{len(tasks) - len(missing)} of {len(tasks)} runs are there already.")
+    jobs = given["jobs"] or os.cpu_count() or 1
+    try:
+        with _progress(experiment, missing, jobs, given["quiet"]) as show, user_mistakes():
+            for done in run_all(experiment, missing, jobs, given["data"], lambda text: click.echo(text, err=True)):
+                if done.found is not None:
+                    store.add(done.task, done.found)
+                show(done)
+    except KeyboardInterrupt:
+        left = len(store.missing(tasks))
+        raise Interrupted(
+            f"Interrupted; {len(tasks) - left} of {len(tasks)} runs are saved in {store.folder}, and the same command "
+            "goes on."
+        ) from None
+
+
+@contextmanager
+def _progress(experiment: Experiment, tasks: list[Task], jobs: int, quiet: bool) -> Iterator[Any]:
+    """Give a function that moves the bar on: what is done, what there is to do, and the time left."""
+    from saltmine.experiments.running import Forecast
+
+    if quiet or not tasks:
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    forecast = Forecast(tasks, jobs if experiment.parallel else 1)
+    columns = TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, TextColumn("{task.fields[left]}"), console=Console(stderr=True)) as bar:
+        line = bar.add_task(experiment.name, total=len(tasks), left="")
+
+        def show(done: Done) -> None:
+            if done.left_out:
+                bar.update(line, total=(bar.tasks[0].total or 0) - forecast.leave_out(done.task["method"]))
+                return
+            forecast.ended(done.task, done.seconds)
+            bar.update(line, advance=1, left=_in_words(forecast.seconds_left()))
+
+        yield show
+
+
+def _in_words(seconds: float | None) -> str:
+    """Say how long something will take.
+
+    Examples
+    --------
+    >>> _in_words(125.0), _in_words(4000.0), _in_words(None)
+    ('~2:05 left', '~1:06:40 left', '')
+    """
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"~{hours}:{minutes:02d}:{rest:02d} left" if hours else f"~{minutes}:{rest:02d} left"

@@ -1,0 +1,186 @@
+"""What is made of the runs on planted data: the table, the figure, and what they say in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from saltmine.experiments.experiment import Row
+from saltmine.experiments.planted import CURVES, Series
+from saltmine.markdown import markdown_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: The paper's panels.
+PANELS = {"F": "F-measure", "rec_V": "recall of alterations, rec_V", "r": "patterns per class, r"}
+MEASURES = (*PANELS, "planted r", "patterns", "f/f*", "seconds")
+STYLES: dict[str, dict[str, Any]] = {
+    "csalt": {"color": "#2f2d2a", "marker": "o", "linewidth": 2.2, "zorder": 5},
+    "paper": {"color": "#d95f9f", "marker": "s"},
+    "primp": {"color": "#d9790f", "marker": "^", "linestyle": "--"},
+    "dbssl-shared": {"color": "#1f6fb4", "marker": "v", "linestyle": "--"},
+    "dbssl-own": {"color": "#0d9aa6", "marker": "D", "linestyle": "--"},
+    "mdldbssl": {"color": "#7b4fb0", "marker": "*", "linestyle": "--"},
+}
+
+
+def write(series: Series, rows: Sequence[Row], folder: Path) -> str:
+    """Write table and figure; return the page."""
+    runs = pd.DataFrame(rows)
+    table = summarise(series, runs)
+    table.to_csv(folder / f"{series.name}.csv", index=False)
+    draw(series, table, folder / f"{series.name}.png")
+    return "\n\n".join(
+        [
+            f"# {series.title}",
+            _what_was_measured(series, runs),
+            *(verdict(series, table, rival) for rival in series.methods[1:] if (table["method"] == rival).any()),
+            f"![{series.title}: F-measure, recall of alterations and number of patterns]({series.name}.png)",
+            "F / rec_V / r, means over the matrices:",
+            *(_as_markdown(series, part) for _, part in table.groupby("classes")),
+            "",
+        ]
+    )
+
+
+def summarise(series: Series, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return means and standard deviations of every method at every point."""
+    groups = runs.groupby(["classes", series.varied, "method"], sort=True)
+    table = groups[list(MEASURES)].mean()
+    spread = groups[list(PANELS)].std(ddof=0).add_suffix(" sd")
+    found = table.join(spread).join(groups.size().rename("matrices")).reset_index()
+    order = {method: k for k, method in enumerate(CURVES)}
+    return found.sort_values(
+        ["classes", series.varied, "method"], key=lambda c: c.map(order) if c.name == "method" else c
+    )
+
+
+def _what_was_measured(series: Series, runs: pd.DataFrame) -> str:
+    matrices = runs.groupby(["classes", series.varied, "method"]).size()
+    count = f"{matrices.min()}" if matrices.min() == matrices.max() else f"{matrices.min()} to {matrices.max()}"
+    code = " and ".join(
+        sorted({f"{version} (commit {commit})" for version, commit in runs[["version", "commit"]].to_numpy()})
+    )
+    points = ", ".join(_shown(series, point) for point in sorted(runs[series.varied].unique()))
+    classes = " and ".join(str(count) for count in sorted(runs["classes"].unique()))
+    usual = {
+        "noise": "24 planted patterns",
+        "share": "24 planted patterns, 10 % noise",
+        "rank": "10 % noise",
+    }[series.varied]
+    return (
+        f"{len(runs):,} fits with saltmine {code}: {classes} classes, {usual}, {series.label} {points}; {count} "
+        "matrices per point, of 500 x 1600, 1600 x 500, 800 x 1000 and 1000 x 800 columns x rows, seeds "
+        f"{runs['seed'].min()} to {runs['seed'].max()}. C-Salt and Primp are told nothing; Dbssl is told the planted "
+        "ranks, and MdlDbssl nine constellations around them. Bars in the figure are two standard deviations long."
+    )
+
+
+def verdict(series: Series, table: pd.DataFrame, rival: str) -> str:
+    """Say where C-Salt is above a rival, level with it or below it, to three digits."""
+    ours, theirs = (
+        table[table["method"] == method].set_index(["classes", series.varied]) for method in ("csalt", rival)
+    )
+    sentences = []
+    for measure in ("F", "rec_V"):
+        pair = pd.DataFrame({"ours": ours[measure], "theirs": theirs[measure]}).dropna().round(3)
+        above, below = pair[pair["ours"] > pair["theirs"]], pair[pair["ours"] < pair["theirs"]]
+        text = f"in {measure} C-Salt is above at {len(above)} of {len(pair)} points"
+        if len(pair) > len(above) + len(below):
+            text += f", level at {len(pair) - len(above) - len(below)}"
+        if len(below):
+            places = (
+                f"{_where(series, place)} ({row.ours:.3f} against {row.theirs:.3f})" for place, row in below.iterrows()
+            )
+            text += f", below at {', '.join(places)}"
+        sentences.append(text)
+    return f"**{CURVES[rival][0]}**: {'; '.join(sentences)}."
+
+
+def _where(series: Series, place: Any) -> str:
+    point = _shown(series, place[1])
+    return f"{place[0]} classes, {point}" if len(series.classes) > 1 else point
+
+
+def _shown(series: Series, point: Any) -> str:
+    return f"{point:g}" if series.varied == "rank" else f"{100 * point:g} %"
+
+
+def _as_markdown(series: Series, table: pd.DataFrame) -> str:
+    methods = [method for method in series.methods if (table["method"] == method).any()]
+    classes = f", {table['classes'].iloc[0]} classes" if len(series.classes) > 1 else ""
+    lines = []
+    for point, part in table.groupby(series.varied):
+        cells = part.set_index("method")
+        texts = [_cell(cells.loc[method]) if method in cells.index else "" for method in methods]
+        lines.append([_shown(series, point), f"{part['planted r'].iloc[0]:.1f}", *texts])
+    return markdown_table([series.label + classes, "planted r", *(CURVES[method][0] for method in methods)], lines)
+
+
+def _cell(row: Any) -> str:
+    recall = "-" if pd.isna(row["rec_V"]) else f"{row['rec_V']:.3f}"
+    return f"{row['F']:.3f} / {recall} / {row['r']:.1f}"
+
+
+def draw(series: Series, table: pd.DataFrame, path: Path) -> None:
+    """Draw the paper's panels, a column of them per number of classes."""
+    from matplotlib.figure import Figure
+
+    counts = sorted(table["classes"].unique())
+    figure = Figure(figsize=(1.6 + 3.9 * len(counts), 7.6), layout="constrained")
+    axes = figure.subplots(len(PANELS), len(counts), sharex="col", squeeze=False)
+    for column, count in enumerate(counts):
+        part = table[table["classes"] == count]
+        for row, measure in enumerate(PANELS):
+            _panel(axes[row, column], series, part, measure)
+        if len(counts) > 1:
+            axes[0, column].set_title(f"{count} classes", fontsize=10)
+        axes[-1, column].set_xlabel(series.label, fontsize=9)
+    for row, title in enumerate(PANELS.values()):
+        axes[row, 0].set_ylabel(title, fontsize=9)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+    figure.savefig(path, dpi=150)
+
+
+def _panel(ax: Axes, series: Series, table: pd.DataFrame, measure: str) -> None:
+    if measure == "r":
+        planted = table.groupby(series.varied)["planted r"].mean()
+        ax.plot(planted.index, planted, color="#999999", linestyle=":", linewidth=1.5, zorder=1)
+        ax.annotate(
+            "planted",
+            (planted.index[-1], planted.iloc[-1]),
+            xytext=(0, -10),
+            textcoords="offset points",
+            ha="right",
+            fontsize=7,
+            color="#777777",
+        )
+    for method in series.methods:
+        part = table[table["method"] == method].sort_values(series.varied)
+        if len(part):
+            style: dict[str, Any] = {"linewidth": 1.3, "markersize": 4, **STYLES[method]}
+            ax.errorbar(
+                part[series.varied],
+                part[measure],
+                part[f"{measure} sd"],
+                label=CURVES[method][0],
+                elinewidth=0.8,
+                capsize=2,
+                **style,
+            )
+    if measure == "r":
+        ax.set_ylim(bottom=0)
+    else:
+        ax.set_ylim(0, 1.05)
+    if series.varied != "rank":
+        ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
+    ax.tick_params(labelsize=8)
+    ax.grid(axis="y", color="#eeeeee")
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)

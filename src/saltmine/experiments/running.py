@@ -1,0 +1,136 @@
+"""Many tasks, several at a time, each handed over as soon as it is done."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from pathlib import Path
+from typing import NamedTuple
+
+from threadpoolctl import threadpool_limits
+
+from saltmine.experiments.experiment import Experiment, Row, Task
+
+
+class Done(NamedTuple):
+    """A task that has ended: what was found, or why its method is left out."""
+
+    task: Task
+    found: Row | None
+    left_out: str
+    seconds: float
+
+
+def run_all(
+    experiment: Experiment, tasks: Sequence[Task], jobs: int, data: Path | None, say: Callable[[str], None]
+) -> Iterator[Done]:
+    """Yield the tasks in the order in which they end.
+
+    A method that needs a package that is missing is left out, which ``say`` is told once.
+    """
+    left_out: dict[str, str] = {}
+    beside = jobs if experiment.parallel else 1
+    walk = _one_by_one if beside == 1 else _side_by_side
+    for done in walk(experiment, tasks, beside, data, left_out):
+        if done.left_out:
+            if done.task["method"] not in left_out:
+                say(f"{done.task['method']} is left out: {done.left_out}")
+            left_out[done.task["method"]] = done.left_out
+        yield done
+
+
+def _one_by_one(
+    experiment: Experiment, tasks: Sequence[Task], jobs: int, data: Path | None, left_out: dict[str, str]
+) -> Iterator[Done]:
+    for task in tasks:
+        if task["method"] not in left_out:
+            yield _measured(experiment.measure, task, data)
+
+
+def _side_by_side(
+    experiment: Experiment, tasks: Sequence[Task], jobs: int, data: Path | None, left_out: dict[str, str]
+) -> Iterator[Done]:
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    waiting = iter(tasks)
+    # New processes, not forked ones: a fork of a process with threads may hang.
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _ignore_interrupts)
+    try:
+        running: set[Future[Done]] = set()
+        while True:
+            # Few are handed out at a time, so that a method that is left out is not tried again and again.
+            for task in waiting:
+                if task["method"] not in left_out:
+                    running.add(pool.submit(_measured, experiment.measure, task, data, threads))
+                if len(running) >= jobs + 1:
+                    break
+            if not running:
+                break
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in ended:
+                yield future.result()
+    except BaseException:
+        # Whoever interrupts this does not want to wait for what is going on.
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C, which all processes of a terminal get, to the process that has the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _measured(
+    measure: Callable[[Task, Path | None], Row], task: Task, data: Path | None, threads: int | None = None
+) -> Done:
+    begin = time.perf_counter()
+    try:
+        with threadpool_limits(threads):
+            found, reason = measure(task, data), ""
+    except ImportError as error:
+        found, reason = None, str(error)
+    return Done(task, found, reason, time.perf_counter() - begin)
+
+
+class Forecast:
+    """How long the rest will take, by what tasks of the same method took so far.
+
+    Examples
+    --------
+    >>> forecast = Forecast([{"method": "a"}, {"method": "a"}, {"method": "b"}], jobs=2)
+    >>> forecast.seconds_left() is None
+    True
+    >>> forecast.ended({"method": "a"}, 4.0)
+    >>> forecast.seconds_left()
+    4.0
+    """
+
+    def __init__(self, tasks: Sequence[Task], jobs: int) -> None:
+        self.jobs = jobs
+        self.left: dict[str, int] = {}
+        self.took: dict[str, list[float]] = {}
+        for task in tasks:
+            self.left[task["method"]] = self.left.get(task["method"], 0) + 1
+
+    def ended(self, task: Task, seconds: float) -> None:
+        """Take note of a task that is done."""
+        self.left[task["method"]] -= 1
+        self.took.setdefault(task["method"], []).append(seconds)
+
+    def leave_out(self, method: str) -> int:
+        """Forget the tasks of a method; return how many there were."""
+        return self.left.pop(method, 0)
+
+    def seconds_left(self) -> float | None:
+        """Return the time until all is done; None while there is nothing to go by."""
+        if not self.took:
+            return None
+        means = {method: sum(seconds) / len(seconds) for method, seconds in self.took.items()}
+        usual = sum(means.values()) / len(means)
+        return sum(count * means.get(method, usual) for method, count in self.left.items()) / self.jobs

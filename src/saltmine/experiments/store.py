@@ -1,0 +1,104 @@
+"""Finished runs on disk: one line each, written at once, so that an interrupted experiment goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import saltmine
+from saltmine.experiments.experiment import Row, Task
+
+FILE = "runs.jsonl"
+
+
+class StoreError(ValueError):
+    """The folder holds something else than runs of this experiment."""
+
+
+class Store:
+    """The runs of one experiment in one folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> store = Store(Path(tempfile.mkdtemp()), "noise")
+    >>> store.add({"method": "csalt", "seed": 1}, {"F": 0.9})
+    >>> store.missing([{"method": "csalt", "seed": 1}, {"method": "csalt", "seed": 2}])
+    [{'method': 'csalt', 'seed': 2}]
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name, self.path = folder, name, folder / FILE
+        self._code = {"version": saltmine.__version__, "commit": commit()}
+        self.rows = self._read()
+
+    def _read(self) -> list[Row]:
+        """Read what is there; a last line that was not finished is cut off."""
+        if not self.path.exists():
+            return []
+        rows, good, content = list[Row](), 0, self.path.read_bytes()
+        lines = content.splitlines(keepends=True)
+        for number, line in enumerate(lines, 1):
+            try:
+                row = json.loads(line)
+                known = row["experiment"], row["version"]
+            except (ValueError, KeyError, TypeError):
+                if number == len(lines) and not line.endswith(b"\n"):
+                    os.truncate(self.path, good)
+                    break
+                raise StoreError(
+                    f"Line {number} of {self.path} is no run; mend or remove it, or choose another folder (-o)."
+                ) from None
+            if known[0] != self.name:
+                raise StoreError(f"{self.folder} holds runs of '{known[0]}'; choose another folder (-o).")
+            if known[1] != saltmine.__version__:
+                raise StoreError(
+                    f"{self.folder} holds runs of saltmine {known[1]}, and this is {saltmine.__version__}; choose "
+                    "another folder (-o), or --force begins anew."
+                )
+            rows.append(row)
+            good += len(line)
+        return rows
+
+    def missing(self, tasks: Iterable[Task]) -> list[Task]:
+        """Return the tasks that have no run yet."""
+        return [task for task in tasks if not any(_is_of(row, task) for row in self.rows)]
+
+    def add(self, task: Task, found: Row) -> None:
+        """Write a run; when this returns, it is on the disk."""
+        row = {"experiment": self.name, **task, **found, **self._code}
+        line = json.dumps(row, allow_nan=False)
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write(line + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        self.rows.append(json.loads(line))
+
+
+def put_aside(folder: Path) -> None:
+    """Keep the runs of a folder as ``runs.jsonl.old``, so that an experiment begins anew."""
+    if (folder / FILE).exists():
+        os.replace(folder / FILE, folder / f"{FILE}.old")
+
+
+def _is_of(row: Row, task: Task) -> bool:
+    return all(row.get(key) == value for key, value in task.items())
+
+
+def commit() -> str:
+    """Return the commit of the code that runs, with a plus if it was changed since; nothing outside of a repository."""
+    here = Path(__file__)
+
+    def git(*arguments: str) -> str:
+        call = ["git", "-C", str(here.parent), *arguments]
+        return subprocess.run(call, capture_output=True, text=True, check=True, timeout=30).stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", here.name)
+        changed = git("status", "--porcelain", "--", str(here.parents[1]))
+        return git("rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.SubprocessError):
+        return ""
