@@ -72,25 +72,8 @@ class Plots:
 
         Pink items are shared, those of a class have its colour. Needs the package wordcloud (``saltmine[report]``).
         """
-        try:
-            from wordcloud import WordCloud
-        except ImportError:
-            raise ImportError("Word clouds need the package wordcloud: pip install 'saltmine[report]'.") from None
         model, ax = self._model, _axes(ax)
-        sizes, colours = self._words(self._number(pattern), max_words)
-        cloud = WordCloud(
-            width=800,
-            height=500,
-            background_color="white",
-            random_state=0,
-            prefer_horizontal=1.0,
-            # Sizes follow the hits, and the largest word leaves room for the others: equal hits, equal sizes.
-            relative_scaling=1.0,
-            max_font_size=_largest_size(sizes, 800 * 500),
-            color_func=lambda word, **_: colours[word],
-        )
-        ax.imshow(cloud.generate_from_frequencies(sizes), interpolation="bilinear")
-        ax.set_axis_off()
+        draw_words(ax, *self._words(self._number(pattern), max_words))
         counts = zip(model.classes_, model.usage_counts_[:, pattern], strict=True)
         ax.set_title(f"pattern {pattern} ({', '.join(f'{label}: {count}' for label, count in counts)})")
         return ax
@@ -136,6 +119,27 @@ class Plots:
             sizes[name] = float(max(hits[k], 1))
             colours[name] = palette[owner[here[k]] if owner[here[k]] >= 0 else of_one]
         return sizes, colours
+
+
+def draw_words(ax: Axes, sizes: dict[str, float], colours: dict[str, str]) -> None:
+    """Draw a cloud of words, each of its size and colour."""
+    try:
+        from wordcloud import WordCloud
+    except ImportError:
+        raise ImportError("Word clouds need the package wordcloud: pip install 'saltmine[report]'.") from None
+    cloud = WordCloud(
+        width=800,
+        height=500,
+        background_color="white",
+        random_state=0,
+        prefer_horizontal=1.0,
+        # Sizes follow the figures, and the largest word leaves room for the others: equal figures, equal sizes.
+        relative_scaling=1.0,
+        max_font_size=_largest_size(sizes, 800 * 500),
+        color_func=lambda word, **_: colours[word],
+    )
+    ax.imshow(cloud.generate_from_frequencies(sizes), interpolation="bilinear")
+    ax.set_axis_off()
 
 
 def _largest_size(sizes: dict[str, float], area: int) -> int:

@@ -13,6 +13,7 @@ import click
 from saltmine.cli.errors import Interrupted, user_mistakes
 from saltmine.cli.options import BINARIZE, FORCE, JSON, MAX_TIME, PREPARING, QUIET, RANKS, READING, SEED, options
 from saltmine.cli.output import Notes, whole_folder
+from saltmine.markdown import markdown_table
 from saltmine.methods import METHODS, check_methods
 
 if TYPE_CHECKING:
@@ -178,13 +179,11 @@ def as_markdown(table: pd.DataFrame) -> str:
     --------
     >>> import pandas as pd
     >>> print(as_markdown(pd.DataFrame({"method": ["csalt"], "rss": [1200], "seconds": [0.5]})))
-    | method | RSS | seconds |
-    |---|---|---|
-    | csalt | 1,200 | 0.5 |
+    | method | RSS   | seconds |
+    |--------|-------|---------|
+    | csalt  | 1,200 | 0.5     |
     """
-    columns, lines = _cells(table)
-    rows = [columns, ["---"] * len(columns), *lines]
-    return "\n".join(f"|{'|'.join(row)}|" if row[0] == "---" else f"| {' | '.join(row)} |" for row in rows)
+    return markdown_table(*_cells(table))
 
 
 def _print(table: pd.DataFrame, folder: Path, drawn: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +98,8 @@ def _open(experiment: Experiment, folder: Path, given: dict[str, Any]) -> Store:
 
 def _run(experiment: Experiment, store: Store, given: dict[str, Any], notes: Notes) -> None:
     """Run what has no run yet."""
+    from concurrent.futures.process import BrokenProcessPool
+
     from saltmine.experiments.running import run_all
 
     tasks = experiment.tasks(given["quick"])
@@ -106,11 +108,17 @@ def _run(experiment: Experiment, store: Store, given: dict[str, Any], notes: Not
         notes.say(f"{len(tasks) - len(missing)} of {len(tasks)} runs are there already.")
     jobs = given["jobs"] or os.cpu_count() or 1
     try:
-        with _progress(experiment, missing, jobs, given["quiet"]) as show, user_mistakes():
-            for done in run_all(experiment, missing, jobs, given["data"], lambda text: click.echo(text, err=True)):
+        runs = run_all(experiment, missing, jobs, given["data"], lambda text: click.echo(text, err=True))
+        with _progress(experiment, missing, jobs, given["quiet"]) as show, user_mistakes(), closing(runs):
+            for done in runs:
                 if done.found is not None:
                     store.add(done.task, done.found)
                 show(done)
+    except BrokenProcessPool:
+        raise Failed(
+            f"A process ended unasked, most likely for want of memory; what is done is saved in {store.folder}, and "
+            "the same command with --jobs 1 goes on."
+        ) from None
     except KeyboardInterrupt:
         left = len(store.missing(tasks))
         raise Interrupted(
