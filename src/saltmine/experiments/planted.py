@@ -22,7 +22,6 @@ from saltmine.metrics import alteration_recall, class_rank, description_length, 
 SHAPES = ((500, 1600), (1600, 500), (800, 1000), (1000, 800))
 FIRST_SEED, MATRICES, QUICK_MATRICES = 5000, 8, 4
 USUAL: dict[str, Any] = {"classes": 2, "share": 0.5, "rank": 24, "noise": 0.1}
-NOISE_LEVELS, QUICK_LEVELS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25), (0.0, 0.1, 0.2)
 
 #: Curves: how they are called, the method of `saltmine.methods` and how it is told its ranks.
 CURVES = {
@@ -54,7 +53,7 @@ class Series:
 SERIES = {
     series.name: series
     for series in (
-        Series("noise", "Noise", "noise", "noise p", NOISE_LEVELS, QUICK_LEVELS),
+        Series("noise", "Noise", "noise", "noise p", (0.0, 0.05, 0.1, 0.15, 0.2, 0.25), (0.0, 0.1, 0.2)),
         Series(
             "imbalance",
             "Classes of different size",
@@ -68,20 +67,28 @@ SERIES = {
             "Number of planted patterns",
             "rank",
             "planted patterns r*",
-            (6, 12, 18, 24, 30, 36, 45),
+            (6, 15, 24, 33, 45),
             (6, 24, 45),
             methods=tuple(CURVES),
         ),
-        Series("classes", "Three and four classes", "noise", "noise p", NOISE_LEVELS, QUICK_LEVELS, classes=(3, 4)),
+        Series(
+            "classes",
+            "Three and four classes",
+            "noise",
+            "noise p",
+            (0.0, 0.1, 0.2, 0.25),
+            (0.0, 0.1, 0.2),
+            classes=(3, 4),
+        ),
     )
 }
 
 
 def tasks_of(series: Series, quick: bool) -> list[Task]:
-    """Return what to measure, point by point and matrix by matrix."""
-    matrices = QUICK_MATRICES if quick else MATRICES
+    """Return what to measure: one matrix of every shape at all points, then the second ones."""
     # With twice the points, half the matrices.
-    step = len(series.classes) if quick else 1
+    chosen = range(0, QUICK_MATRICES, len(series.classes)) if quick else range(MATRICES)
+    rounds = [[k for k in chosen if k // len(SHAPES) == again] for again in range(MATRICES // len(SHAPES))]
     return [
         {
             "method": method,
@@ -92,9 +99,10 @@ def tasks_of(series: Series, quick: bool) -> list[Task]:
             "rows": SHAPES[k % len(SHAPES)][1],
             "seed": FIRST_SEED + k,
         }
+        for matrices in rounds
         for classes in series.classes
         for point in (series.quick if quick else series.points)
-        for k in range(0, matrices, step)
+        for k in matrices
         for method in series.methods
     ]
 

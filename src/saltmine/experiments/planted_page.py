@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from saltmine.experiments.experiment import Row
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: The paper's panels.
-PANELS = {"F": "F-measure", "rec_V": "recall of alterations, rec_V", "r": "patterns per class, r"}
+PANELS = {"F": "F-measure", "rec_V": "recall of alterations", "r": "patterns per class"}
 MEASURES = (*PANELS, "planted r", "patterns", "f/f*", "seconds")
 STYLES: dict[str, dict[str, Any]] = {
     "csalt": {"color": "#2f2d2a", "marker": "o", "linewidth": 2.2, "zorder": 5},
@@ -72,11 +73,12 @@ def _what_was_measured(series: Series, runs: pd.DataFrame) -> str:
         "share": "24 planted patterns, 10 % noise",
         "rank": "10 % noise",
     }[series.varied]
+    mdl = ", and MdlDbssl nine constellations around them" if "mdldbssl" in set(runs["method"]) else ""
     return (
         f"{len(runs):,} fits with saltmine {code}: {classes} classes, {usual}, {series.label} {points}; {count} "
         "matrices per point, of 500 x 1600, 1600 x 500, 800 x 1000 and 1000 x 800 columns x rows, seeds "
         f"{runs['seed'].min()} to {runs['seed'].max()}. C-Salt and Primp are told nothing; Dbssl is told the planted "
-        "ranks, and MdlDbssl nine constellations around them. Bars in the figure are two standard deviations long."
+        f"ranks, with alterations counted as patterns or not{mdl}. Bars in the figure are two standard deviations long."
     )
 
 
@@ -142,7 +144,7 @@ def draw(series: Series, table: pd.DataFrame, path: Path) -> None:
         axes[-1, column].set_xlabel(series.label, fontsize=9)
     for row, title in enumerate(PANELS.values()):
         axes[row, 0].set_ylabel(title, fontsize=9)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
+    handles, labels = axes[-1, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
     figure.savefig(path, dpi=150)
 
@@ -150,16 +152,7 @@ def draw(series: Series, table: pd.DataFrame, path: Path) -> None:
 def _panel(ax: Axes, series: Series, table: pd.DataFrame, measure: str) -> None:
     if measure == "r":
         planted = table.groupby(series.varied)["planted r"].mean()
-        ax.plot(planted.index, planted, color="#999999", linestyle=":", linewidth=1.5, zorder=1)
-        ax.annotate(
-            "planted",
-            (planted.index[-1], planted.iloc[-1]),
-            xytext=(0, -10),
-            textcoords="offset points",
-            ha="right",
-            fontsize=7,
-            color="#777777",
-        )
+        ax.plot(planted.index, planted, color="#999999", linestyle=":", linewidth=1.8, zorder=1, label="planted")
     for method in series.methods:
         part = table[table["method"] == method].sort_values(series.varied)
         if len(part):
@@ -176,7 +169,8 @@ def _panel(ax: Axes, series: Series, table: pd.DataFrame, measure: str) -> None:
     if measure == "r":
         ax.set_ylim(bottom=0)
     else:
-        ax.set_ylim(0, 1.05)
+        least = (table[measure] - table[f"{measure} sd"]).min()
+        ax.set_ylim(max(0, np.floor(10 * least) / 10) if least == least else 0, 1.02)
     if series.varied != "rank":
         ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
     ax.tick_params(labelsize=8)

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class Done(NamedTuple):
 
 def run_all(
     experiment: Experiment, tasks: Sequence[Task], jobs: int, data: Path | None, say: Callable[[str], None]
-) -> Iterator[Done]:
+) -> Generator[Done, None, None]:
     """Yield the tasks in the order in which they end.
 
     A method that needs a package that is missing is left out, which ``say`` is told once.
@@ -45,7 +45,7 @@ def run_all(
 
 def _one_by_one(
     experiment: Experiment, tasks: Sequence[Task], jobs: int, data: Path | None, left_out: dict[str, str]
-) -> Iterator[Done]:
+) -> Generator[Done, None, None]:
     for task in tasks:
         if task["method"] not in left_out:
             yield _measured(experiment.measure, task, data)
@@ -53,7 +53,7 @@ def _one_by_one(
 
 def _side_by_side(
     experiment: Experiment, tasks: Sequence[Task], jobs: int, data: Path | None, left_out: dict[str, str]
-) -> Iterator[Done]:
+) -> Generator[Done, None, None]:
     threads = max(1, (os.cpu_count() or 1) // jobs)
     waiting = iter(tasks)
     # New processes, not forked ones: a fork of a process with threads may hang.
