@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -82,25 +82,48 @@ def _what_was_measured(series: Series, runs: pd.DataFrame) -> str:
     )
 
 
-def verdict(series: Series, table: pd.DataFrame, rival: str) -> str:
-    """Say where C-Salt is above a rival, level with it or below it, to three digits."""
+class Standing(NamedTuple):
+    """How C-Salt stands beside a rival: points at which it is above, level and below, to three digits."""
+
+    above: int
+    level: int
+    below: pd.DataFrame  # ours and theirs, at the points below
+
+    @property
+    def points(self) -> int:
+        """Number of all points."""
+        return self.above + self.level + len(self.below)
+
+
+def standing(series: Series, table: pd.DataFrame, rival: str, measure: str) -> Standing:
+    """Compare the means of C-Salt with those of a rival, point by point."""
     ours, theirs = (
-        table[table["method"] == method].set_index(["classes", series.varied]) for method in ("csalt", rival)
+        table[table["method"] == method].set_index(["classes", series.varied])[measure] for method in ("csalt", rival)
     )
+    pair = pd.DataFrame({"ours": ours, "theirs": theirs}).dropna().round(3)
+    above, level = (int((pair["ours"] > pair["theirs"]).sum()), int((pair["ours"] == pair["theirs"]).sum()))
+    return Standing(above, level, pair[pair["ours"] < pair["theirs"]])
+
+
+def verdict(series: Series, table: pd.DataFrame, rival: str) -> str:
+    """Say where C-Salt is above a rival, level with it or below it."""
     sentences = []
     for measure in ("F", "rec_V"):
-        pair = pd.DataFrame({"ours": ours[measure], "theirs": theirs[measure]}).dropna().round(3)
-        above, below = pair[pair["ours"] > pair["theirs"]], pair[pair["ours"] < pair["theirs"]]
-        text = f"in {measure} C-Salt is above at {len(above)} of {len(pair)} points"
-        if len(pair) > len(above) + len(below):
-            text += f", level at {len(pair) - len(above) - len(below)}"
-        if len(below):
-            places = (
-                f"{_where(series, place)} ({row.ours:.3f} against {row.theirs:.3f})" for place, row in below.iterrows()
-            )
-            text += f", below at {', '.join(places)}"
+        found = standing(series, table, rival, measure)
+        text = f"in {measure} C-Salt is above at {found.above} of {found.points} points"
+        if found.level:
+            text += f", level at {found.level}"
+        if len(found.below):
+            text += f", below at {places_below(series, found)}"
         sentences.append(text)
     return f"**{CURVES[rival][0]}**: {'; '.join(sentences)}."
+
+
+def places_below(series: Series, found: Standing) -> str:
+    """List the points at which the rival is better, with both figures."""
+    return ", ".join(
+        f"{_where(series, place)} ({row.ours:.3f} against {row.theirs:.3f})" for place, row in found.below.iterrows()
+    )
 
 
 def _where(series: Series, place: Any) -> str:
