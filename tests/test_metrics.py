@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from saltmine.datasets import make_planted
-from saltmine.metrics import alteration_recall, class_rank, f_measure, residual
+from saltmine.metrics import alteration_precision, alteration_recall, class_rank, f_measure, residual
 
 
 def as_model(components, alterations, usage, y):
@@ -15,6 +15,22 @@ def as_model(components, alterations, usage, y):
 def altered(planted, **changes):
     parts = {name: getattr(planted, name) for name in ("components", "alterations", "usage", "y")}
     return SimpleNamespace(**(parts | changes))
+
+
+def test_a_pattern_with_its_alteration_recalls_it_but_does_not_tell_it_apart():
+    components = np.array([[1, 1, 1, 1, 0, 0]], dtype=bool)
+    alterations = np.array([[[0, 0, 0, 0, 1, 1]], [[0, 0, 0, 0, 0, 0]]], dtype=bool)
+    usage, y = np.ones((6, 1), dtype=bool), np.repeat([0, 1], 3)
+    truth = as_model(components, alterations, usage, y)
+    assert (alteration_recall(truth, truth), alteration_precision(truth, truth)) == (1.0, 1.0)
+    own = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0]], dtype=bool)
+    by_class = as_model(own, np.zeros((2, 2, 6), dtype=bool), np.array([y == 0, y == 1]).T, y)
+    assert f_measure(truth, by_class) == 1.0
+    assert alteration_recall(truth, by_class) == 1.0
+    assert alteration_precision(truth, by_class) == pytest.approx(2 / 6)
+    nothing = as_model(own[:0], np.zeros((2, 0, 6), dtype=bool), np.zeros((6, 0), dtype=bool), y)
+    assert alteration_recall(truth, nothing) == 0.0
+    assert np.isnan(alteration_precision(altered(truth, alterations=0 * alterations), truth))
 
 
 def plain_f_measure(truth, model):

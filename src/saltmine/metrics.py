@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,8 +72,8 @@ def f_measure(truth: Any, model: Any) -> float:
     for a in range(len(planted.alterations)):
         planted_tiles = planted.patterns(a), planted.rows(a, planted.numbers)
         found_tiles = found.patterns(a), found.rows(a, planted.numbers)
-        precision, recall = _matched(planted_tiles, found_tiles)
-        scores.append(_harmonic(precision, recall))
+        match = _matched(planted_tiles, found_tiles)
+        scores.append(_harmonic(_share(match.hits, match.found_in_all), _share(match.hits, match.planted)))
     return float(np.mean(scores))
 
 
@@ -81,17 +82,27 @@ def alteration_recall(truth: Any, model: Any) -> float:
 
     A planted alteration may be found in any pattern or alteration of the model.
     """
+    return _mean([_share(match.hits, match.planted) for match in _matched_alterations(truth, model)])
+
+
+def alteration_precision(truth: Any, model: Any) -> float:
+    """Precision of what the planted alterations are matched with, averaged like `alteration_recall`.
+
+    A pattern that has an alteration together with what it alters recalls it, but does not tell it from the rest.
+    """
+    return _mean([_share(match.hits, match.found) for match in _matched_alterations(truth, model)])
+
+
+def _matched_alterations(truth: Any, model: Any) -> Iterator[_Match]:
+    """Match the planted alterations of every class that has any with patterns and alterations of the model."""
     planted, found = _comparable(truth, model)
     everything = np.concatenate([found.components, *found.alterations]).astype(np.float64)
     copies = 1 + len(found.alterations)
-    recalls = []
     for a in range(len(planted.alterations)):
         altered = planted.alterations[a].astype(np.float64)
         rows = planted.rows(a, planted.numbers)
         if rows.sum(axis=0) @ altered.sum(axis=1) > 0:
-            usage = np.tile(found.rows(a, planted.numbers), copies)
-            recalls.append(_matched((altered, rows), (everything, usage))[1])
-    return float(np.mean(recalls)) if recalls else float("nan")
+            yield _matched((altered, rows), (everything, np.tile(found.rows(a, planted.numbers), copies)))
 
 
 def class_rank(model: Any) -> NDArray[np.int64]:
@@ -198,8 +209,17 @@ def _comparable(truth: Any, model: Any) -> tuple[Any, _Parts]:
 Tiles = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def _matched(planted: Tiles, found: Tiles) -> tuple[float, float]:
-    """Match tiles (items, rows) one to one by their F-measures; return micro precision and recall of the matching.
+class _Match(NamedTuple):
+    """Cells of tiles that were matched one to one."""
+
+    hits: float  # in both tiles of a pair
+    planted: float
+    found: float  # of tiles whose partner has a cell of theirs
+    found_in_all: float
+
+
+def _matched(planted: Tiles, found: Tiles) -> _Match:
+    """Match tiles (items, rows) one to one by their F-measures.
 
     What stays without a partner counts as matched with an empty tile.
     """
@@ -209,8 +229,8 @@ def _matched(planted: Tiles, found: Tiles) -> tuple[float, float]:
     sums = planted_area[:, None] + found_area
     scores = np.divide(2 * overlap, sums, out=np.zeros_like(overlap), where=sums > 0)
     s, t = linear_sum_assignment(scores, maximize=True)
-    hits = overlap[s, t].sum()
-    return _share(hits, found_area.sum()), _share(hits, planted_area.sum())
+    hits = overlap[s, t]
+    return _Match(hits.sum(), planted_area.sum(), found_area[t[hits > 0]].sum(), found_area.sum())
 
 
 def _share(part: float, whole: float) -> float:
@@ -219,3 +239,7 @@ def _share(part: float, whole: float) -> float:
 
 def _harmonic(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
+
+
+def _mean(values: list[float]) -> float:
+    return float(np.mean(values)) if values else float("nan")
