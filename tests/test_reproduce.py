@@ -34,6 +34,7 @@ def invented(task, quality=0.9):
     return {
         "F": quality,
         "rec_V": quality - 0.1,
+        "pre_V": quality - 0.2,
         "r": 15.0,
         "planted r": 16.0,
         "patterns": 24,
@@ -222,7 +223,7 @@ def test_the_verdict_says_where_the_rival_is_better():
     assert text.startswith(
         "**Dbssl[0, r*, r*]**: in F C-Salt is above at 6 of 6 points; in rec_V C-Salt is above at 0 of 6"
     )
-    assert "level at 5, below at 5 % (0.900 against 0.950)." in text
+    assert "level at 5, below at 5 % (0.900 against 0.950). Of the cells" in text
 
 
 def test_the_table_has_means_and_deviations_over_the_matrices():

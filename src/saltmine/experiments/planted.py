@@ -16,7 +16,7 @@ from saltmine.datasets import Planted, make_planted
 from saltmine.datasets.planted import membership_of
 from saltmine.experiments.experiment import Experiment, Row, Task
 from saltmine.methods import make
-from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
+from saltmine.metrics import alteration_precision, alteration_recall, class_rank, description_length, f_measure
 
 # Columns and rows, as the paper lists them; two matrices of each, from seeds that nothing was tuned on.
 SHAPES = ((500, 1600), (1600, 500), (800, 1000), (1000, 800))
@@ -155,10 +155,11 @@ def measure(task: Task, data: Path | None = None) -> Row:
     seconds = time.perf_counter() - begin
     truth = description_length(planted.X, planted.y, planted.components, planted.alterations, planted.usage)
     found = description_length(planted.X, planted.y, *_factors(model, task["classes"]))
-    recall = alteration_recall(planted, model)
+    recall, precision = alteration_recall(planted, model), alteration_precision(planted, model)
     return {
         "F": f_measure(planted, model),
         "rec_V": None if np.isnan(recall) else recall,
+        "pre_V": None if np.isnan(precision) else precision,
         "r": float(class_rank(model).mean()),
         "planted r": float(class_rank(planted).mean()),
         "patterns": int(model.n_components_),

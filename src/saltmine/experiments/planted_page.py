@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: The paper's panels.
 PANELS = {"F": "F-measure", "rec_V": "recall of alterations", "r": "patterns per class"}
-MEASURES = (*PANELS, "planted r", "patterns", "f/f*", "seconds")
+MEASURES = (*PANELS, "pre_V", "planted r", "patterns", "f/f*", "seconds")
 STYLES: dict[str, dict[str, Any]] = {
     "csalt": {"color": "#2f2d2a", "marker": "o", "linewidth": 2.2, "zorder": 5},
     "paper": {"color": "#d95f9f", "marker": "s"},
@@ -116,7 +116,12 @@ def verdict(series: Series, table: pd.DataFrame, rival: str) -> str:
         if len(found.below):
             text += f", below at {places_below(series, found)}"
         sentences.append(text)
-    return f"**{CURVES[rival][0]}**: {'; '.join(sentences)}."
+    precision = table.groupby("method")["pre_V"].mean()
+    told_apart = (
+        f"Of the cells that are matched with planted alterations {precision['csalt']:.0%} belong to them, here "
+        f"{precision[rival]:.0%}."
+    )
+    return f"**{CURVES[rival][0]}**: {'; '.join(sentences)}. {told_apart}"
 
 
 def places_below(series: Series, found: Standing) -> str:
