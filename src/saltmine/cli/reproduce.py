@@ -144,7 +144,7 @@ def _progress(experiment: Experiment, tasks: list[Task], jobs: int, quiet: bool)
         line = bar.add_task(experiment.name, total=len(tasks), left="")
 
         def show(done: Done) -> None:
-            if done.left_out:
+            if done.method_is_left_out:
                 bar.update(line, total=(bar.tasks[0].total or 0) - forecast.leave_out(done.task["method"]))
                 return
             forecast.ended(done.task, done.seconds)

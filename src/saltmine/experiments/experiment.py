@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,25 @@ from typing import Any
 Task = dict[str, Any]
 #: The task and what was measured, as plain values. Figures and tables are made of rows alone.
 Row = dict[str, Any]
+
+
+class LeftOut(Exception):
+    """A task cannot be measured here, for the reason that is its message; the others can."""
+
+
+def made_with(rows: Iterable[Row]) -> str:
+    """Say which code made the runs.
+
+    Examples
+    --------
+    >>> made_with([{"version": "1.0", "commit": "ab12"}, {"version": "1.0", "commit": "ab12"}])
+    'saltmine 1.0 (commit ab12)'
+    """
+    commits: dict[str, set[str]] = {}
+    for row in rows:
+        commits.setdefault(row.get("version", "?"), set()).add(row.get("commit") or "unknown")
+    versions = (f"{version} (commit {', '.join(sorted(found))})" for version, found in sorted(commits.items()))
+    return f"saltmine {' and '.join(versions)}"
 
 
 @dataclass(frozen=True)
@@ -25,7 +44,8 @@ class Experiment:
     measure : callable
         ``measure(task, data)`` returns what was found, without the task itself; a function of a module, so that other
         processes can call it. ``data`` is the folder with the data, of the experiments that need one. It raises
-        ImportError where a method needs a package that is missing: then the method is left out.
+        ImportError where a method needs a package that is missing, which leaves the method out, and `LeftOut` for a
+        single task.
     write : callable
         ``write(rows, folder)`` writes figures and tables into the folder and returns the page, as markdown; from the
         rows alone. ``folder / f"{name}.png"`` is the figure.

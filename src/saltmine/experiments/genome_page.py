@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from saltmine.experiments.experiment import Row
+from saltmine.experiments.experiment import Row, made_with
 from saltmine.experiments.genome_figure import CLASS_NAMES, draw
 from saltmine.markdown import markdown_table
 
@@ -85,16 +85,13 @@ def _what_was_measured(rows: Sequence[Row]) -> str:
     genomes = "whole genomes" if _is_whole(rows[0]) else f"{100 * part:.2g} % of a genome"
     cohorts = "one cohort, seed" if len(rows) == 1 else f"{len(rows)} cohorts, seeds"
     counts = ", ".join(f"{rows[0]['labels'].count(label)} of {name}" for label, name in CLASS_NAMES.items())
-    code = " and ".join(
-        sorted({f"{row.get('version', '?')} (commit {row.get('commit') or 'unknown'})" for row in rows})
-    )
     return (
         "The paper's data, genomes of 18 patients with neuroblastoma, are not public. Simulated genomes of the same "
         f"shape stand in (`saltmine.datasets.simulate_genomes`): {cohorts} "
         f"{_listed(row['seed'] for row in rows)}, {len(rows[0]['labels'])} samples of 18 patients ({counts}), "
         f"{genomes}, {_listed((row['columns'] for row in rows), ',')} columns. So the paper's figures show whether the "
-        "picture is alike, not which search is better. Fits by `CSalt()` of saltmine "
-        f"{code} took {_listed((row['seconds'] for row in rows), '.0f')} s."
+        "picture is alike, not which search is better. Fits by `CSalt()` of "
+        f"{made_with(rows)} took {_listed((row['seconds'] for row in rows), '.0f')} s."
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from saltmine.experiments.experiment import Row
+from saltmine.experiments.experiment import Row, made_with
 from saltmine.experiments.planted import CURVES, Series
 from saltmine.markdown import markdown_table
 
@@ -38,7 +38,7 @@ def write(series: Series, rows: Sequence[Row], folder: Path) -> str:
     return "\n\n".join(
         [
             f"# {series.title}",
-            _what_was_measured(series, runs),
+            _what_was_measured(series, runs, made_with(rows)),
             *(verdict(series, table, rival) for rival in series.methods[1:] if (table["method"] == rival).any()),
             f"![{series.title}: F-measure, recall of alterations and number of patterns]({series.name}.png)",
             "F / rec_V / r, means over the matrices:",
@@ -60,12 +60,9 @@ def summarise(series: Series, runs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _what_was_measured(series: Series, runs: pd.DataFrame) -> str:
+def _what_was_measured(series: Series, runs: pd.DataFrame, code: str) -> str:
     matrices = runs.groupby(["classes", series.varied, "method"]).size()
     count = f"{matrices.min()}" if matrices.min() == matrices.max() else f"{matrices.min()} to {matrices.max()}"
-    code = " and ".join(
-        sorted({f"{version} (commit {commit})" for version, commit in runs[["version", "commit"]].to_numpy()})
-    )
     points = ", ".join(_shown(series, point) for point in sorted(runs[series.varied].unique()))
     classes = " and ".join(str(count) for count in sorted(runs["classes"].unique()))
     usual = {
@@ -75,7 +72,7 @@ def _what_was_measured(series: Series, runs: pd.DataFrame) -> str:
     }[series.varied]
     mdl = ", and MdlDbssl nine constellations around them" if "mdldbssl" in set(runs["method"]) else ""
     return (
-        f"{len(runs):,} fits with saltmine {code}: {classes} classes, {usual}, {series.label} {points}; {count} "
+        f"{len(runs):,} fits with {code}: {classes} classes, {usual}, {series.label} {points}; {count} "
         "matrices per point, of 500 x 1600, 1600 x 500, 800 x 1000 and 1000 x 800 columns x rows, seeds "
         f"{runs['seed'].min()} to {runs['seed'].max()}. C-Salt and Primp are told nothing; Dbssl is told the planted "
         f"ranks, with alterations counted as patterns or not{mdl}. Bars in the figure are two standard deviations long."

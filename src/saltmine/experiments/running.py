@@ -13,15 +13,16 @@ from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from saltmine.experiments.experiment import Experiment, Row, Task
+from saltmine.experiments.experiment import Experiment, LeftOut, Row, Task
 
 
 class Done(NamedTuple):
-    """A task that has ended: what was found, or why its method is left out."""
+    """A task that has ended: what was found, or why it is left out, and whether its method is."""
 
     task: Task
     found: Row | None
     left_out: str
+    method_is_left_out: bool
     seconds: float
 
 
@@ -30,21 +31,23 @@ def run_all(
 ) -> Generator[Done, None, None]:
     """Yield the tasks in the order in which they end.
 
-    A method that needs a package that is missing is left out, which ``say`` is told once.
+    A method that needs a package that is missing is left out, and so is a task that cannot be measured here; ``say``
+    is told every reason once.
     """
-    left_out: dict[str, str] = {}
+    left_out, reasons = set[str](), set[str]()
     beside = jobs if experiment.parallel else 1
     walk = _one_by_one if beside == 1 else _side_by_side
     for done in walk(experiment, tasks, beside, data, left_out):
-        if done.left_out:
-            if done.task["method"] not in left_out:
-                say(f"{done.task['method']} is left out: {done.left_out}")
-            left_out[done.task["method"]] = done.left_out
+        if done.method_is_left_out:
+            left_out.add(done.task["method"])
+        if done.left_out and done.left_out not in reasons:
+            say(f"{done.task['method']} is left out: {done.left_out}" if done.method_is_left_out else done.left_out)
+            reasons.add(done.left_out)
         yield done
 
 
 def _one_by_one(
-    experiment: Experiment, tasks: Sequence[Task], jobs: int, data: Path | None, left_out: dict[str, str]
+    experiment: Experiment, tasks: Sequence[Task], jobs: int, data: Path | None, left_out: set[str]
 ) -> Generator[Done, None, None]:
     for task in tasks:
         if task["method"] not in left_out:
@@ -52,7 +55,7 @@ def _one_by_one(
 
 
 def _side_by_side(
-    experiment: Experiment, tasks: Sequence[Task], jobs: int, data: Path | None, left_out: dict[str, str]
+    experiment: Experiment, tasks: Sequence[Task], jobs: int, data: Path | None, left_out: set[str]
 ) -> Generator[Done, None, None]:
     threads = max(1, (os.cpu_count() or 1) // jobs)
     waiting = iter(tasks)
@@ -92,10 +95,10 @@ def _measured(
     begin = time.perf_counter()
     try:
         with threadpool_limits(threads):
-            found, reason = measure(task, data), ""
-    except ImportError as error:
-        found, reason = None, str(error)
-    return Done(task, found, reason, time.perf_counter() - begin)
+            found, reason, by_method = measure(task, data), "", False
+    except (ImportError, LeftOut) as error:
+        found, reason, by_method = None, str(error), isinstance(error, ImportError)
+    return Done(task, found, reason, by_method, time.perf_counter() - begin)
 
 
 class Forecast:
