@@ -1,0 +1,271 @@
+"""What is made of the runs on texts: the tables, the figure, and what they say in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from saltmine.experiments import clouds
+from saltmine.experiments.corpora import CORPORA, Corpus
+from saltmine.experiments.experiment import Row, made_with
+from saltmine.markdown import markdown_table
+
+TITLES = {
+    "csalt": "C-Salt",
+    "paper": "C-Salt as published",
+    "primp": "Primp",
+    "dbssl1": "Dbssl1",
+    "dbssl2": "Dbssl2",
+}
+#: Methods in the topic figure.
+DRAWN = ("csalt", "paper", "primp", "dbssl1")
+
+
+class Line(NamedTuple):
+    """A line of Table 1: common patterns and those of each class (r0, r1, r2), and the cells in error."""
+
+    owners: tuple[int, ...]
+    rss: int
+
+    @property
+    def r(self) -> int:
+        """Number of all patterns."""
+        return sum(self.owners)
+
+
+#: The paper's Table 1, of which RSS is known in thousands: the whole factorization, and the truncated one.
+PAPER: dict[str, dict[str, tuple[Line, Line]]] = {
+    "space": {
+        "csalt": (Line((4, 9, 16), 76_000), Line((3, 9, 16), 77_000)),
+        "primp": (Line((8, 8, 14), 76_000), Line((8, 8, 14), 76_000)),
+        "dbssl1": (Line((19, 13, 8), 73_000), Line((1, 4, 2), 79_000)),
+        "dbssl2": (Line((7, 8, 3), 76_000), Line((1, 4, 1), 79_000)),
+    },
+    "politics": {
+        "csalt": (Line((10, 19, 12), 119_000), Line((10, 18, 12), 119_000)),
+        "primp": (Line((8, 15, 7), 122_000), Line((8, 15, 7), 122_000)),
+        "dbssl1": (Line((16, 27, 14), 110_000), Line((2, 14, 4), 122_000)),
+        "dbssl2": (Line((5, 18, 19), 116_000), Line((0, 11, 4), 123_000)),
+    },
+    "movie": {
+        "csalt": (Line((25, 1, 0), 320_000), Line((25, 0, 0), 320_000)),
+        "primp": (Line((29, 1, 0), 319_000), Line((27, 0, 0), 319_000)),
+        "dbssl1": (Line((21, 3, 3), 315_000), Line((1, 1, 2), 318_000)),
+        "dbssl2": (Line((6, 3, 3), 316_000), Line((0, 1, 3), 318_000)),
+    },
+}
+# What the paper's RSS may be off by for being rounded.
+ROUNDED = 500
+
+HOW_COUNTED = (
+    "r0 patterns are common, r1 and r2 belong to the first and the second class; in parentheses the "
+    "factorization without products of fewer than four words or documents. As in the paper, a pattern to which "
+    "a class adds more words than the classes share counts as one of this class, and what is left of it as one "
+    "of the other class; so r can exceed the number of patterns. Otherwise a pattern belongs to a class if no "
+    "document of the other uses it, and is common else; what a class adds to a common pattern counts among its "
+    "words. Primp knows no classes: its patterns, too, are counted by who uses them; the paper does not say how "
+    "it did that. RSS is the number of cells in error; per one, it is divided by the ones of the data, so that "
+    "matrices can be compared that differ."
+)
+HOW_LISTED = (
+    "Everything that belongs to one class: patterns of its own, and what it adds to a common pattern. Each with "
+    "its most frequent words; the documents that use the pattern; the share of these that have one of the "
+    "words, and the same share of all documents, both as the mean over the words; and the documents that have "
+    "more than half of the words, whether or not they use the pattern. All figures are those of the first class "
+    "+ those of the second. A dagger (†) marks what the truncated factorization does not have. The same for "
+    "all methods is in `text_patterns.csv`."
+)
+
+
+def write(rows: Sequence[Row], folder: Path) -> str:
+    """Write the tables and the figure; return the page."""
+    by_corpus = {name: {row["method"]: row for row in rows if row["corpus"] == name} for name in CORPORA}
+    measured = {name: found for name, found in by_corpus.items() if found}
+    pd.DataFrame(_tidy_lines(measured)).to_csv(folder / "text.csv", index=False)
+    _tidy_claims(rows).to_csv(folder / "text_patterns.csv", index=False)
+    clouds.draw(rows, {method: TITLES[method] for method in DRAWN}, folder / "text.png")
+    return "\n\n".join(
+        [
+            "# Texts",
+            _what_was_measured(rows),
+            _sizes(measured),
+            *(
+                f"{verdict(name, found['csalt'])} {rivals(found)}"
+                for name, found in measured.items()
+                if "csalt" in found
+            ),
+            "## Patterns and errors",
+            HOW_COUNTED,
+            *(f"**{CORPORA[name].title}**\n\n{_table(name, found)}" for name, found in measured.items()),
+            "## The largest patterns",
+            "Words are larger the more often they occur in the documents that use the pattern; those too small to read "
+            "are left out. Pink words are common, blue ones belong to the first class and green ones to the second.",
+            "![Word clouds of the four largest patterns of every method](text.png)",
+            "## What C-Salt says of single classes",
+            HOW_LISTED,
+            *(_claims(name, found["csalt"]) for name, found in measured.items() if "csalt" in found),
+            "",
+        ]
+    )
+
+
+def _what_was_measured(runs: Sequence[Row]) -> str:
+    corpora = ", ".join(CORPORA[name].title for name in CORPORA if any(row["corpus"] == name for row in runs))
+    methods = ", ".join(TITLES[name] for name in TITLES if any(row["method"] == name for row in runs))
+    return (
+        f"{len(runs)} fits with {made_with(runs)}: {methods} on {corpora}. C-Salt and Primp may find 30 patterns "
+        "at most, Dbssl1 30 common ones and 30 of each class, Dbssl2 15 of each kind. Rows are documents and "
+        "items the words in them: of three or more letters, in their basic form, without stop words (a list "
+        "beside the documents, else scikit-learn's). Of news posts, subject and body are taken. Empty rows and "
+        "rows that equal an earlier one are left out."
+    )
+
+
+def _sizes(measured: Mapping[str, Mapping[str, Row]]) -> str:
+    lines = []
+    for name, found in measured.items():
+        corpus, row = CORPORA[name], next(iter(found.values()))
+        lines.append(
+            [
+                corpus.title,
+                " and ".join(corpus.classes),
+                f"{_pair(row['rows'])} ({_pair(corpus.paper_rows)})",
+                f"{row['columns']} ({corpus.paper_columns})",
+                f"{_density(row):.2f} % ({corpus.paper_density:.2f} %)",
+                f"{corpus.min_docs} (20)",
+            ]
+        )
+    headings = ["corpus", "classes", "documents", "words", "ones", "least documents of a word"]
+    return f"In parentheses the paper's figures:\n\n{markdown_table(headings, lines)}"
+
+
+def verdict(name: str, row: Row) -> str:
+    """Say whether C-Salt has fewer errors per one than the paper's, and what it finds of single classes."""
+    corpus, parts = CORPORA[name], []
+    for which, line in zip(("whole", "truncated"), PAPER[name]["csalt"], strict=True):
+        ours, theirs = row[which]["rss"] / row["ones"], line.rss / corpus.paper_ones
+        level = abs(ours - theirs) <= ROUNDED / corpus.paper_ones
+        side = "level with, to the paper's rounding," if level else "below" if ours < theirs else "above"
+        parts.append(f"{ours:.3f} cells per one{_if_truncated(which)}, {side} the paper's {theirs:.3f}")
+    specific, altered = (sum(claim["alteration"] is kind for claim in row["claims"]) for kind in (False, True))
+    left, paper = sum(row["truncated"]["owners"][1:]), [sum(line.owners[1:]) for line in PAPER[name]["csalt"]]
+    enough = "no fewer" if specific + altered >= paper[0] else "fewer"
+    return (
+        f"**{corpus.title}**: C-Salt errs in {'; and in '.join(parts)}. It finds {specific} ({left}) patterns of "
+        f"single classes and {altered} alterations, {enough} in all than the {paper[0]} ({paper[1]}) patterns "
+        "of single classes in the paper, which does not count alterations."
+    )
+
+
+def rivals(found: Mapping[str, Row]) -> str:
+    """Say which other methods have fewer errors than C-Salt here, and with how many patterns."""
+    sentences = []
+    for which in ("whole", "truncated"):
+        lines = {method: _line(row[which]) for method, row in found.items()}
+        ahead = [method for method in TITLES if method in lines and lines[method].rss < lines["csalt"].rss]
+        ones = found["csalt"]["ones"]
+        listed = [f"{TITLES[method]} ({lines[method].rss / ones:.3f} with {lines[method].r})" for method in ahead]
+        names = " and ".join(listed) or "no other method"
+        sentences.append(f"{names}{_if_truncated(which)}, where C-Salt has {lines['csalt'].r} patterns")
+    return f"Of the methods here, these have fewer errors than C-Salt: {'; and '.join(sentences)}."
+
+
+def _if_truncated(which: str) -> str:
+    return " when truncated" if which == "truncated" else ""
+
+
+def _table(name: str, found: Mapping[str, Row]) -> str:
+    lines = []
+    for method, title in TITLES.items():
+        if method in found:
+            row = found[method]
+            ours = _line(row["whole"]), _line(row["truncated"])
+            lines.append([title, *_cells(*ours, row["ones"], 1), f"{row['seconds']:.0f}"])
+        if method in PAPER[name]:
+            lines.append([f"{title} in the paper", *_cells(*PAPER[name][method], CORPORA[name].paper_ones, 0), ""])
+    return markdown_table(["", "r", "r0", "r1", "r2", "RSS, thousands", "RSS per one", "seconds"], lines)
+
+
+def _line(figures: Mapping[str, Any]) -> Line:
+    return Line(tuple(figures["owners"]), figures["rss"])
+
+
+def _cells(whole: Line, truncated: Line, ones: float, digits: int) -> list[str]:
+    counts = zip((whole.r, *whole.owners), (truncated.r, *truncated.owners), strict=True)
+    return [
+        *(f"{of_whole} ({of_truncated})" for of_whole, of_truncated in counts),
+        f"{whole.rss / 1000:.{digits}f} ({truncated.rss / 1000:.{digits}f})",
+        f"{whole.rss / ones:.3f} ({truncated.rss / ones:.3f})",
+    ]
+
+
+def _claims(name: str, row: Row) -> str:
+    corpus = CORPORA[name]
+    if not row["claims"]:
+        return f"**{corpus.title}**: nothing."
+    headings = ["class", "what", "words", "used by", "in these", "in all", "more than half of the words"]
+    lines = [_claim(corpus, claim) for claim in sorted(row["claims"], key=lambda claim: claim["alteration"])]
+    sizes = " + ".join(f"{size} of {label}" for size, label in zip(row["rows"], corpus.classes, strict=True))
+    return f"**{corpus.title}**, {sizes}:\n\n{markdown_table(headings, lines)}"
+
+
+def _claim(corpus: Corpus, claim: Mapping[str, Any]) -> list[str]:
+    more = claim["n_words"] - len(claim["words"])
+    what = f"added to pattern {claim['pattern']}" if claim["alteration"] else f"pattern {claim['pattern']}"
+    return [
+        corpus.classes[claim["owner"]],
+        what + (" †" if claim["truncated"] else ""),
+        ", ".join(claim["words"]) + (f" and {more} more" if more else ""),
+        _pair(claim["used"]),
+        _pair("-" if share is None else f"{100 * share:.0f} %" for share in claim["in_users"]),
+        _pair(f"{100 * share:.0f} %" for share in claim["in_all"]),
+        _pair(claim["carriers"]),
+    ]
+
+
+def _pair(values: Iterable[Any]) -> str:
+    return " + ".join(str(value) for value in values)
+
+
+def _density(row: Row) -> float:
+    return float(100 * row["ones"] / (sum(row["rows"]) * row["columns"]))
+
+
+def _tidy_lines(measured: Mapping[str, Mapping[str, Row]]) -> list[Row]:
+    """Return our lines of Table 1 and the paper's, whole and truncated."""
+    lines = []
+    for name, found in measured.items():
+        ours = {method: (_line(row["whole"]), _line(row["truncated"])) for method, row in found.items()}
+        ones = next(iter(found.values()))["ones"]
+        for source, table, ones_of_source in (("here", ours, ones), ("paper", PAPER[name], CORPORA[name].paper_ones)):
+            for method, pair in table.items():
+                for truncated, line in zip((False, True), pair, strict=True):
+                    owners = {f"r{k}": count for k, count in enumerate(line.owners)}
+                    task = {"corpus": name, "method": method, "source": source, "truncated": truncated}
+                    lines.append(
+                        {**task, "r": line.r, **owners, "rss": line.rss, "rss_per_one": line.rss / ones_of_source}
+                    )
+    return lines
+
+
+def _tidy_claims(runs: Sequence[Row]) -> pd.DataFrame:
+    """Return what belongs to single classes, a line each, with a column per class."""
+    per_class = ("used", "in_users", "in_all", "carriers")
+    plain = ("pattern", "alteration", "truncated", "n_words")
+    columns = ["corpus", "method", "class", *plain, "words", *(f"{key}_{a}" for key in per_class for a in (1, 2))]
+    lines = [
+        [
+            run["corpus"],
+            run["method"],
+            CORPORA[run["corpus"]].classes[claim["owner"]],
+            *(claim[key] for key in plain),
+            " ".join(claim["words"]),
+            *(value for key in per_class for value in claim[key]),
+        ]
+        for run in runs
+        for claim in run["claims"]
+    ]
+    return pd.DataFrame(lines, columns=columns)
