@@ -320,7 +320,16 @@ def test_mistakes_get_one_line(tmp_path):
     assert "holds runs of 'rank'; choose another folder (-o)." in other.output
 
 
+@pytest.mark.parametrize("package", ["matplotlib", "wordcloud"])
+def test_what_draws_the_figure_is_missed_before_anything_is_run(package, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    result = run("reproduce", "noise", "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert f"The figures need {package}; install it with: pip install 'saltmine[report]'." in result.output
+    assert not (tmp_path / "out").exists()
+
+
 def test_all_experiments_can_be_found():
     assert list(EXPERIMENTS) == ["noise", "imbalance", "rank", "classes", "text", "genome"]
-    for name in SERIES:
+    for name in EXPERIMENTS:
         assert find(name).name == name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,7 @@ def reproduce(name: str, **given: Any) -> None:
 
 
 def _reproduce(experiment: Experiment, folder: Path, given: dict[str, Any], notes: Notes) -> None:
+    _demand_drawing()
     store = _open(experiment, folder, given)
     if given["plot_only"]:
         if not store.rows:
@@ -74,6 +76,15 @@ def _reproduce(experiment: Experiment, folder: Path, given: dict[str, Any], note
         (folder / f"{experiment.name}.md").write_text(page, encoding="utf-8")
     click.echo(page)
     click.echo(f"Results in {folder}: open {folder / experiment.name}.png")
+
+
+def _demand_drawing() -> None:
+    """Refuse to begin where the figure could not be drawn in the end."""
+    for package in ("matplotlib", "wordcloud"):
+        try:
+            import_module(package)
+        except ImportError:
+            raise WrongUse(f"The figures need {package}; install it with: pip install 'saltmine[report]'.") from None
 
 
 def _open(experiment: Experiment, folder: Path, given: dict[str, Any]) -> Store:
