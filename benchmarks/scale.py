@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 
 from saltmine import CSalt
 from saltmine.datasets import make_planted
+from saltmine.datasets.genomes import Program
+from saltmine.experiments.genome import recovered
 
 COLUMNS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_700_000, 8_000_000)
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -151,33 +153,14 @@ def report_growth(quick: bool, folder: Path) -> None:
     draw(found, folder / "scaling.png")
 
 
-def recovered(model: CSalt, truth: list[tuple[set[str], NDArray[np.intp]]]) -> tuple[float, float]:
-    """Return recall and precision of planted programs, by the best match of each.
-
-    A program is a set of columns that some classes have. Found is what a pattern carries in exactly these classes, of
-    those that use it; the match with the highest F-measure counts, columns added up over the programs.
-    """
-    items, used = model._items, model.usage_counts_ > 0
-    planted = hit = claimed = 0
-    for classes, columns in truth:
-        wanted = np.array([str(label) in classes for label in model.classes_])
-        best = (0.0, 0, 0)
-        for s in range(model.n_components_):
-            carried = (items.components[s] | items.alterations[:, s]) & used[:, s, None]
-            found = items.unfold(np.logical_and.reduce(carried == wanted[:, None], axis=0))
-            both, size = int(found[columns].sum()), int(found.sum())
-            best = max(best, (2 * both / (size + len(columns)), both, size))
-        planted, hit, claimed = planted + len(columns), hit + best[1], claimed + best[2]
-    return hit / planted, hit / max(claimed, 1)
-
-
 def report_genome(folder: Path, seeds: int) -> None:
     """Fit a simulated genome, and compare with reading it and with what was planted."""
     table = [line.split("\t") for line in (folder / "samples.tsv").read_text().splitlines()]
     y = np.array([row[2] for row in table])
     columns = np.load(folder / "truth.npz")
     programs = json.loads((folder / "truth.json").read_text())
-    truth = [(set(program["cls"]), columns[f"{program['id']}_{program['cls']}"]) for program in programs]
+    nobody = np.array([], dtype=np.intp)
+    truth = [Program(tuple(one["cls"]), columns[f"{one['id']}_{one['cls']}"], nobody) for one in programs]
     CSalt(random_state=0).fit(*genome_like(300, 1))
     begin = time.perf_counter()
     X = sp.csr_array(sp.load_npz(folder / "matrix.npz"))
@@ -188,10 +171,11 @@ def report_genome(folder: Path, seeds: int) -> None:
         begin = time.perf_counter()
         model = CSalt(random_state=seed).fit(X, y)
         seconds = time.perf_counter() - begin
-        recall, precision = recovered(model, truth)
+        planted, hits, claimed = np.sum(recovered(model, truth), axis=0)
         print(
             f"seed {seed}: {seconds:.0f} s = {seconds / reading:.0f} x reading; {model.n_components_} patterns; peak "
-            f"{_peak():.0f} MB = {_peak() / stored:.1f} x the input; recall {recall:.3f}, precision {precision:.3f}",
+            f"{_peak():.0f} MB = {_peak() / stored:.1f} x the input; recall {hits / planted:.3f}, "
+            f"precision {hits / max(claimed, 1):.3f}",
             flush=True,
         )
 
