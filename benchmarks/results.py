@@ -16,59 +16,56 @@ from typing import Any
 import pandas as pd
 
 from saltmine.experiments import EXPERIMENTS, find
+from saltmine.experiments.experiment import made_with
 from saltmine.experiments.planted import CURVES, SERIES
-from saltmine.experiments.planted_page import places_below, standing, summarise
+from saltmine.experiments.planted_page import standing_in_words
 from saltmine.experiments.store import Store
 from saltmine.markdown import markdown_table
 
 ROOT = Path(__file__).parents[1]
-RUNS, PAGE, PICTURES = ROOT / "benchmarks/results/reproduce", ROOT / "docs/results.md", ROOT / "docs/results"
+RUNS, DOCS, PICTURES = ROOT / "benchmarks/results/reproduce", ROOT / "docs", "results"
 
 
 def planted_lines(rows: dict[str, list[dict[str, Any]]]) -> list[list[str]]:
     """Return how C-Salt stands beside every rival in the experiments on planted data."""
     lines = []
     for name, series in SERIES.items():
-        if not rows[name]:
-            continue
-        table = summarise(series, pd.DataFrame(rows[name]))
-        for rival in series.methods[1:]:
-            cells = []
-            for measure in ("F", "rec_V"):
-                found = standing(series, table, rival, measure)
-                worst = f"; below at {places_below(series, found)}" if len(found.below) else ""
-                level = f", level at {found.level}" if found.level else ""
-                cells.append(f"above at {found.above} of {found.points}{level}{worst}")
-            lines.append([series.title, CURVES[rival][0], *cells])
+        runs = pd.DataFrame(rows[name])
+        for rival in series.methods[1:] if rows[name] else ():
+            if (runs["method"] == rival).any():
+                cells = [standing_in_words(series, runs, rival, measure) for measure in ("F", "rec_V")]
+                lines.append([series.title, CURVES[rival][0], *cells])
     return lines
 
 
 def section(name: str, page: str) -> str:
     """Return the page of an experiment as a part of a larger one."""
     demoted = "\n".join(f"#{line}" if line.startswith("#") else line for line in page.splitlines())
-    return demoted.replace(f"]({name}.png)", f"]({PICTURES.name}/{name}.png)")
+    return demoted.replace(f"]({name}.png)", f"]({PICTURES}/{name}.png)")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write docs/results.md from stored runs.")
     parser.add_argument("runs", type=Path, nargs="?", default=RUNS, help="folder with a folder per experiment")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="folder for the page and its pictures")
     args = parser.parse_args()
+    pictures: Path = args.docs / PICTURES
     rows = {name: Store(args.runs / name, name).rows for name in EXPERIMENTS}
-    PICTURES.mkdir(parents=True, exist_ok=True)
+    pictures.mkdir(parents=True, exist_ok=True)
     sections = []
     for name in EXPERIMENTS:
         if rows[name]:
             sections.append(section(name, find(name).write(rows[name], args.runs / name)))
-            shutil.copy(args.runs / name / f"{name}.png", PICTURES)
+            shutil.copy(args.runs / name / f"{name}.png", pictures)
         else:
             print(f"{name}: no runs in {args.runs / name}; it is left out.")
-    commits = sorted({row["commit"] for of_one in rows.values() for row in of_one})
-    PAGE.write_text(
+    everything = [row for of_one in rows.values() for row in of_one]
+    (args.docs / "results.md").write_text(
         "\n\n".join(
             [
                 "# The paper's experiments",
                 "Written by `benchmarks/results.py` from stored runs of `saltmine reproduce`; do not edit. The runs "
-                f"({sum(map(len, rows.values())):,} fits) are those of the commits {', '.join(commits)}.",
+                f"({len(everything):,} fits) were made with {made_with(everything)}.",
                 "## Where C-Salt stands",
                 "Means over the matrices of a point, compared to three digits. The paper shows its curves as pictures "
                 'only, so its algorithm stands here as `algorithm="paper"`, run on the same matrices.',
@@ -78,7 +75,7 @@ def main() -> None:
         ),
         encoding="utf-8",
     )
-    print(f"{PAGE} and the pictures in {PICTURES} are written.")
+    print(f"{args.docs / 'results.md'} and the pictures in {pictures} are written.")
 
 
 if __name__ == "__main__":

@@ -170,12 +170,16 @@ def test_the_page_has_a_column_per_cohort_of_the_largest_genomes(row, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"agreement": 0.95}, "in 95 % of the cases: usage is nearly the same in each class, as in the paper"),
-        ({"agreement": 0.5}, "in 50 % of the cases: usage is not nearly the same in each class, as it is in the paper"),
+        ({"agreement": 0.95}, "in 95.0 % of the cases: usage is nearly the same in each class, as in the paper"),
+        (
+            {"agreement": 0.5},
+            "in 50.0 % of the cases: usage is not nearly the same in each class, as it is in the paper",
+        ),
         ({"agreement": None}, "No pattern is used in all three classes"),
         ({"one_class": 0}, "As in the paper, no pattern is used in one class only."),
         ({"one_class": 4}, "4 patterns are used in one class only. In the paper there are none"),
         ({"altered_sizes": {"N": [1], "T": [2], "R": [30]}}, "the largest in relapse (30); as in the paper."),
+        ({"altered_sizes": {"N": [0], "T": [0], "R": [0]}}, "There are no alterations."),
         ({"altered_sizes": {"N": [1], "T": [2], "R": [0]}}, "in primary tumour (2); in the paper in relapse (3,800)."),
     ],
 )

@@ -397,6 +397,12 @@ def test_reviews_are_left_out_where_there_is_no_folder(rows, tmp_path):
     assert "movie" not in set(pd.read_csv(tmp_path / "text.csv")["corpus"])
 
 
+def test_runs_of_different_documents_are_not_put_side_by_side(rows, tmp_path):
+    other = {**rows[0], "ones": rows[0]["ones"] + 1, "method": "primp"}
+    with pytest.raises(ValueError, match=r"the runs of .* are of different documents; begin anew \(--force\)"):
+        TEXT.write([rows[0], other], tmp_path)
+
+
 @pytest.mark.parametrize(
     ("factor", "said"),
     [(0.9, ", below the paper's"), (1.1, ", above the paper's"), (1.0, ", level with, to the paper's")],

@@ -30,6 +30,7 @@ def test_a_pattern_with_its_alteration_recalls_it_but_does_not_tell_it_apart():
     assert alteration_precision(truth, by_class) == pytest.approx(2 / 6)
     nothing = as_model(own[:0], np.zeros((2, 0, 6), dtype=bool), np.zeros((6, 0), dtype=bool), y)
     assert alteration_recall(truth, nothing) == 0.0
+    assert np.isnan(alteration_precision(truth, nothing))
     assert np.isnan(alteration_precision(altered(truth, alterations=0 * alterations), truth))
 
 

@@ -19,7 +19,7 @@ from saltmine.datasets import C3, C4
 from saltmine.experiments import EXPERIMENTS, find
 from saltmine.experiments.experiment import Experiment, LeftOut
 from saltmine.experiments.planted import CURVES, SERIES, measure, plant, ranks_told, tasks_of
-from saltmine.experiments.planted_page import summarise, verdict
+from saltmine.experiments.planted_page import standing, summarise, verdict
 from saltmine.experiments.running import Forecast, run_all
 from saltmine.experiments.store import Store, StoreError, commit, put_aside
 from saltmine.metrics import class_rank
@@ -133,11 +133,12 @@ def test_runs_are_kept_line_by_line(tmp_path):
     assert again.rows[0]["commit"] == commit()
 
 
-def test_a_line_that_was_not_finished_is_measured_again(tmp_path):
+@pytest.mark.parametrize("cut", [1, 40, -1])
+def test_a_line_that_was_not_finished_is_measured_again(tmp_path, cut):
     store = Store(tmp_path, "noise")
     store.add({"method": "csalt", "seed": 1}, {"F": 0.5})
     whole = store.path.read_bytes()
-    store.path.write_bytes(whole + whole[:40])
+    store.path.write_bytes(whole + whole[:cut])
     again = Store(tmp_path, "noise")
     assert len(again.rows) == 1
     again.add({"method": "csalt", "seed": 2}, {"F": 0.75})
@@ -153,10 +154,14 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
     Store(tmp_path, "rank").add({"method": "csalt"}, {"F": 1.0})
     with pytest.raises(StoreError, match=r"holds runs of 'rank'; choose another folder \(-o\)"):
         Store(tmp_path, "noise")
+    Store(tmp_path, "rank").demand_this_version()
     text = (tmp_path / "runs.jsonl").read_text().replace(saltmine.__version__, "0.0.7")
     (tmp_path / "runs.jsonl").write_text(text)
     with pytest.raises(StoreError, match=r"holds runs of saltmine 0.0.7, and this is .*--force begins anew"):
-        Store(tmp_path, "rank")
+        Store(tmp_path, "rank").demand_this_version()
+    put_aside(tmp_path)
+    assert (tmp_path / "runs.jsonl.old").read_text().startswith('{"F": 1}')
+    assert (tmp_path / "runs.jsonl.old1").read_text() == text
 
 
 def test_the_commit_is_that_of_the_code():
@@ -169,9 +174,9 @@ def test_the_commit_is_that_of_the_code():
 
 
 def _double(task, data):
-    if task["x"] == 4:
-        raise LeftOut("Four is left out.")
-    if task["method"] == "absent":
+    if task["x"] == 6:
+        raise LeftOut("Six is left out.")
+    if "absent" in task["method"]:
         raise ImportError("It needs a package that is not there.")
     return {"double": 2 * task["x"], "process": os.getpid()}
 
@@ -181,17 +186,18 @@ def _end_the_process(task, data):
 
 
 def an_experiment(measure=_double, parallel=True):
-    return Experiment("double", "Doubles", lambda quick: [], measure, lambda rows, folder: "", parallel)
+    return Experiment("double", "Doubles", lambda quick: [], measure, lambda rows, folder: "", parallel=parallel)
 
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_all_tasks_are_run_and_missing_packages_leave_a_method_out(parallel):
-    tasks = [{"method": ("twice", "absent")[x % 2], "x": x} for x in range(12)]
+    tasks = [{"method": ("twice", "absent", "also absent")[x % 3], "x": x} for x in range(12)]
     said = []
     done = list(run_all(an_experiment(parallel=parallel), tasks, 2, None, said.append))
     found = [(one.task["x"], one.found["double"]) for one in done if one.found is not None]
-    assert sorted(found) == [(x, 2 * x) for x in range(0, 12, 2) if x != 4]
-    assert sorted(said) == ["Four is left out.", "absent is left out: It needs a package that is not there."]
+    assert sorted(found) == [(x, 2 * x) for x in range(0, 12, 3) if x != 6]
+    reason = "is left out: It needs a package that is not there."
+    assert sorted(said) == ["Six is left out.", f"absent {reason}", f"also absent {reason}"]
     processes = {one.found["process"] for one in done if one.found is not None}
     assert (os.getpid() in processes) is not parallel
     assert all(one.seconds >= 0 for one in done)
@@ -203,8 +209,10 @@ def test_the_forecast_goes_by_the_method():
     forecast.ended(tasks[0], 10.0)
     forecast.ended(tasks[3], 2.0)
     assert forecast.seconds_left() == (2 * 10.0 + 2 * 2.0) / 2
-    assert forecast.leave_out("slow") == 2
+    forecast.leave_out("slow")
+    forecast.ended(tasks[0], None)
     assert forecast.seconds_left() == 2 * 2.0 / 2
+    assert forecast.tasks_left() == 2
 
 
 def rows_of(series, value):
@@ -220,18 +228,38 @@ def test_the_verdict_says_where_the_rival_is_better():
         ours = task["method"] == "csalt"
         return {"F": 0.9 if ours else 0.8, "rec_V": 0.9 if ours or task["share"] > 0.05 else 0.95}
 
-    table = summarise(series, pd.DataFrame(rows_of(series, value)))
-    text = verdict(series, table, "dbssl-own")
+    runs = pd.DataFrame(rows_of(series, value))
+    text = verdict(series, runs, "dbssl-own")
     assert text.startswith(
-        "**Dbssl[0, r*, r*]**: in F C-Salt is above at 6 of 6 points; in rec_V C-Salt is above at 0 of 6"
+        "**Dbssl[0, r*, r*]**: in F C-Salt is above at 6 of 6 points; in rec_V it is above at 0 of 6"
     )
     assert "level at 5, below at 5 % (0.900 against 0.950). Of the cells" in text
 
 
+def test_methods_are_compared_on_the_matrices_that_both_were_run_on():
+    series = SERIES["noise"]
+    rows = rows_of(series, lambda task: {"F": 0.1 * (task["seed"] - 5000)})
+    kept = [row for row in rows if row["method"] == "csalt" or row["seed"] < 5004]
+    found = standing(series, pd.DataFrame(kept), "paper", "F")
+    assert (found.above, found.level, len(found.below)) == (0, len(series.points), 0)
+
+
+def test_a_page_of_what_there_is_so_far(tmp_path):
+    """Without a run of C-Salt nothing is compared; shapes and numbers are those of the runs."""
+    store = Store(tmp_path, "noise")
+    for task in find("noise").tasks(True)[1:3]:
+        store.add(task, invented(task) | {"rec_V": None, "pre_V": None})
+    page = find("noise").write(store.rows, tmp_path)
+    assert "2 fits" in page
+    assert "of 500 x 1600 columns x rows" in page
+    assert "**Primp**" not in page
+    assert "nan" not in page
+
+
 def test_the_table_has_means_and_deviations_over_the_matrices():
     series = SERIES["noise"]
-    rows = rows_of(series, lambda task: {"F": 0.5 + 0.1 * (task["seed"] % 2), "rec_V": None})
-    table = summarise(series, pd.DataFrame(rows).astype({"rec_V": float}))
+    rows = rows_of(series, lambda task: {"F": 0.5 + 0.1 * (task["seed"] % 2), "rec_V": float("nan")})
+    table = summarise(series, pd.DataFrame(rows))
     assert np.allclose(table["F"], 0.55)
     assert np.allclose(table["F sd"], 0.05)
     assert table["rec_V"].isna().all()
@@ -282,7 +310,7 @@ def test_an_interrupted_command_keeps_what_is_done(tmp_path):
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 1, stderr
     assert stdout == ""
-    assert "runs are saved in" in stderr
+    assert "of 'noise' are saved in" in " ".join(stderr.split())
     assert "and the same command goes on" in " ".join(stderr.split())
     assert "Traceback" not in stderr
     assert len(left) - 2 <= len(Store(tmp_path, "noise").missing(left)) <= len(left)
@@ -297,7 +325,7 @@ def test_a_process_that_dies_costs_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(reproduce, "find", lambda name: dying)
     result = run("reproduce", "noise", "--jobs", 2, "-o", tmp_path, "-q")
     assert result.exit_code == 1
-    assert "A process ended unasked, most likely for want of memory; what is done is saved in" in result.output
+    assert "There was not enough memory, or a process was ended; what is done is saved in" in result.output
 
 
 def test_mistakes_get_one_line(tmp_path):
@@ -318,6 +346,54 @@ def test_mistakes_get_one_line(tmp_path):
     other = run("reproduce", "noise", "-o", tmp_path / "rank")
     assert other.exit_code == 2
     assert "holds runs of 'rank'; choose another folder (-o)." in other.output
+
+
+def test_all_goes_by_what_is_there(tmp_path):
+    fill(tmp_path / "noise", "noise")
+    fill(tmp_path / "rank", "rank")
+    result = run("reproduce", "all", "--plot-only", "-o", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "noise" / "noise.png").exists()
+    assert (tmp_path / "rank" / "rank.md").exists()
+    assert not (tmp_path / "text").exists()
+    nothing = run("reproduce", "all", "--plot-only", "-o", tmp_path / "none")
+    assert nothing.exit_code == 2
+    assert "holds no runs of 'noise'" in nothing.output
+
+
+def test_data_that_is_not_there_is_missed_before_anything_is_run(tmp_path):
+    result = run("reproduce", "all", "--data", tmp_path / "typo", "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert f"There is no folder {tmp_path / 'typo'}; name the one that has text/" in result.output
+    assert not list((tmp_path / "out").glob("*/runs.jsonl"))
+
+
+def test_force_begins_anew_and_keeps_the_old_runs(tmp_path, monkeypatch):
+    from saltmine.cli import reproduce
+
+    tasks = [{"method": "a", "x": 1}]
+    double = Experiment("noise", "Noise", lambda quick: tasks, _double, lambda rows, folder: f"{len(rows)} runs")
+    monkeypatch.setattr(reproduce, "find", lambda name: double)
+    for _ in range(2):
+        result = run("reproduce", "noise", "--jobs", 1, "-o", tmp_path, "--force")
+        assert result.exit_code == 0, result.output
+        assert "1 runs" in result.output
+    assert len(Store(tmp_path, "noise").rows) == 1
+    assert len((tmp_path / "runs.jsonl.old").read_text().splitlines()) == 1
+
+
+def test_the_page_of_all_experiments_is_made_from_stored_runs(tmp_path):
+    script = Path(__file__).parents[1] / "benchmarks" / "results.py"
+    fill(tmp_path / "runs" / "noise", "noise", quality=0.875)
+    command = [sys.executable, script, tmp_path / "runs", "--docs", tmp_path / "docs"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "imbalance: no runs" in result.stdout
+    page = (tmp_path / "docs" / "results.md").read_text()
+    assert "level at 3" in page
+    assert "](results/noise.png)" in page
+    assert "## Noise" in page
+    assert "0.875 / 0.775" in page
+    assert (tmp_path / "docs" / "results" / "noise.png").exists()
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "wordcloud"])

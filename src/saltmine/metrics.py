@@ -51,6 +51,11 @@ class _Parts:
         return np.asarray(self.usage[numbers == a], dtype=np.float64)
 
 
+def for_every_class(alterations: NDArray[np.bool_], n_classes: int) -> NDArray[np.bool_]:
+    """Return alterations of as many classes: a model that knows none says the same of all of them."""
+    return np.repeat(alterations, n_classes, axis=0) if len(alterations) == 1 else alterations
+
+
 def f_measure(truth: Any, model: Any) -> float:
     """Micro-averaged F-measure of matched patterns, averaged over the classes.
 
@@ -86,11 +91,11 @@ def alteration_recall(truth: Any, model: Any) -> float:
 
 
 def alteration_precision(truth: Any, model: Any) -> float:
-    """Precision of what the planted alterations are matched with, averaged like `alteration_recall`.
+    """Precision of what the planted alterations are matched with, averaged over the classes where anything is.
 
     A pattern that has an alteration together with what it alters recalls it, but does not tell it from the rest.
     """
-    return _mean([_share(match.hits, match.found) for match in _matched_alterations(truth, model)])
+    return _mean([match.hits / match.found for match in _matched_alterations(truth, model) if match.found])
 
 
 def _matched_alterations(truth: Any, model: Any) -> Iterator[_Match]:
@@ -127,9 +132,7 @@ def residual(model: Any, X: Any, y: Any) -> int:
         Made binary as the model did, where it has a ``binarize``.
     """
     parts = _Parts.of(model)
-    alterations = parts.alterations
-    if len(alterations) == 1:
-        alterations = np.repeat(alterations, len(class_numbers(y)[0]), axis=0)
+    alterations = for_every_class(parts.alterations, len(class_numbers(y)[0]))
     data, binary = _stack(X, y, parts.components, alterations, parts.usage, getattr(model, "binarize", None))
     return int(BitMatrix(data.matrix, data.blocks).noise_counts(binary).sum())
 
@@ -194,10 +197,8 @@ def _comparable(truth: Any, model: Any) -> tuple[Any, _Parts]:
             f"The truth has {planted.usage.shape[0]} rows and {planted.components.shape[1]} columns, the model "
             f"{found.usage.shape[0]} and {found.components.shape[1]}; compare models of the same data."
         )
-    if len(found.alterations) == 1 < len(planted.alterations):
-        # A model that knows no classes says the same of all of them.
-        repeated = np.repeat(found.alterations, len(planted.alterations), axis=0)
-        found = _Parts(found.components, repeated, found.usage, found.numbers)
+    alterations = for_every_class(found.alterations, len(planted.alterations))
+    found = _Parts(found.components, alterations, found.usage, found.numbers)
     if len(found.alterations) != len(planted.alterations):
         raise ValueError(
             f"The truth has {len(planted.alterations)} classes and the model {len(found.alterations)}; compare models "

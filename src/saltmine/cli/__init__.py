@@ -1,4 +1,4 @@
-"""The command line: fit, transform, predict, report, compare, score, generate, demo and completion."""
+"""The command line: fit, transform, predict, report, compare, score, generate, reproduce, demo and completion."""
 
 from __future__ import annotations
 

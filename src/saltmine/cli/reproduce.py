@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib import import_module
@@ -15,11 +14,12 @@ from saltmine.cli.errors import Failed, Interrupted, WrongUse, user_mistakes
 from saltmine.cli.options import QUIET
 from saltmine.cli.output import Notes
 from saltmine.experiments import EXPERIMENTS, find
+from saltmine.experiments.store import FILE, Store, put_aside
+from saltmine.readers import ReadError
 
 if TYPE_CHECKING:
     from saltmine.experiments.experiment import Experiment, Task
     from saltmine.experiments.running import Done
-    from saltmine.experiments.store import Store
 
 
 @click.command()
@@ -55,19 +55,32 @@ def reproduce(name: str, **given: Any) -> None:
       saltmine reproduce text --data corpora/
       saltmine reproduce noise --plot-only
     """
-    notes = Notes(given["quiet"])
-    for chosen in EXPERIMENTS if name == "all" else [name]:
-        output = given["output"] or Path("out") / chosen
-        _reproduce(find(chosen), output / chosen if name == "all" and given["output"] else output, given, notes)
-
-
-def _reproduce(experiment: Experiment, folder: Path, given: dict[str, Any], notes: Notes) -> None:
+    notes, names = Notes(given["quiet"]), list(EXPERIMENTS) if name == "all" else [name]
+    folders = {chosen: _folder_of(chosen, given["output"], len(names) > 1) for chosen in names}
+    if given["plot_only"] and len(names) > 1:
+        names = [chosen for chosen in names if (folders[chosen] / FILE).exists()] or names
     _demand_drawing()
-    store = _open(experiment, folder, given)
-    if given["plot_only"]:
-        if not store.rows:
-            raise WrongUse(f"{folder} holds no runs of '{experiment.name}'; run it without --plot-only first.")
-    else:
+    # What is missing for the last experiment should not be found out after the hours that the others take.
+    stores = {chosen: _open(find(chosen), folders[chosen], given) for chosen in names}
+    for chosen, store in stores.items():
+        try:
+            _reproduce(find(chosen), store, given, notes)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                f"Interrupted; {len(store.rows)} runs of '{chosen}' are saved in {store.folder}, and the same command "
+                "goes on."
+            ) from None
+
+
+def _folder_of(name: str, output: Path | None, is_one_of_many: bool) -> Path:
+    if output is None:
+        return Path("out") / name
+    return output / name if is_one_of_many else output
+
+
+def _reproduce(experiment: Experiment, store: Store, given: dict[str, Any], notes: Notes) -> None:
+    folder = store.folder
+    if not given["plot_only"]:
         _run(experiment, store, given, notes)
     if not store.rows:
         raise Failed(f"No run of '{experiment.name}' could be made.")
@@ -88,28 +101,37 @@ def _demand_drawing() -> None:
 
 
 def _open(experiment: Experiment, folder: Path, given: dict[str, Any]) -> Store:
-    """Return the runs of the folder, which is made unless it is only looked at."""
-    from saltmine.experiments.store import FILE, Store, put_aside
-
+    """Return the runs of the folder, which is made unless it is only looked at; fetch what the runs need."""
     if folder.exists() and not folder.is_dir():
         raise WrongUse(f"{folder} is a file; name a folder for the results.")
-    if not given["plot_only"]:
-        with user_mistakes(f"The folder {folder} cannot be made: "):
-            folder.mkdir(parents=True, exist_ok=True)
     if not (folder / FILE).exists() and not given["force"]:
         for suffix in ("png", "csv", "md"):
             there = folder / f"{experiment.name}.{suffix}"
             if there.exists():
                 raise WrongUse(f"{there} is not of an earlier run; choose another folder, or --force replaces it.")
+    if given["plot_only"]:
+        with user_mistakes():
+            store = Store(folder, experiment.name)
+        if not store.rows:
+            raise WrongUse(f"{folder} holds no runs of '{experiment.name}'; run it without --plot-only first.")
+        return store
     with user_mistakes():
-        if given["force"] and not given["plot_only"]:
+        experiment.prepare(given["data"])
+    with user_mistakes(f"The folder {folder} cannot be used: "):
+        folder.mkdir(parents=True, exist_ok=True)
+        if given["force"]:
             put_aside(folder)
-        return Store(folder, experiment.name)
+    with user_mistakes():
+        store = Store(folder, experiment.name)
+        store.demand_this_version()
+    return store
 
 
 def _run(experiment: Experiment, store: Store, given: dict[str, Any], notes: Notes) -> None:
     """Run what has no run yet."""
     from concurrent.futures.process import BrokenProcessPool
+
+    from joblib import cpu_count
 
     from saltmine.experiments.running import run_all
 
@@ -117,24 +139,20 @@ def _run(experiment: Experiment, store: Store, given: dict[str, Any], notes: Not
     missing = store.missing(tasks)
     if len(missing) < len(tasks):
         notes.say(f"{len(tasks) - len(missing)} of {len(tasks)} runs are there already.")
-    jobs = given["jobs"] or os.cpu_count() or 1
+    jobs = given["jobs"] or cpu_count()
+    runs = run_all(experiment, missing, jobs, given["data"], lambda text: click.echo(text, err=True))
     try:
-        runs = run_all(experiment, missing, jobs, given["data"], lambda text: click.echo(text, err=True))
-        with _progress(experiment, missing, jobs, given["quiet"]) as show, user_mistakes(), closing(runs):
+        with _progress(experiment, missing, jobs, given["quiet"]) as show, closing(runs):
             for done in runs:
                 if done.found is not None:
                     store.add(done.task, done.found)
                 show(done)
-    except BrokenProcessPool:
+    except ReadError as error:
+        raise WrongUse(str(error)) from error
+    except (BrokenProcessPool, MemoryError):
         raise Failed(
-            f"A process ended unasked, most likely for want of memory; what is done is saved in {store.folder}, and "
-            "the same command with --jobs 1 goes on."
-        ) from None
-    except KeyboardInterrupt:
-        left = len(store.missing(tasks))
-        raise Interrupted(
-            f"Interrupted; {len(tasks) - left} of {len(tasks)} runs are saved in {store.folder}, and the same command "
-            "goes on."
+            f"There was not enough memory, or a process was ended; what is done is saved in {store.folder}, and the "
+            "same command with --jobs 1 goes on."
         ) from None
 
 
@@ -156,10 +174,11 @@ def _progress(experiment: Experiment, tasks: list[Task], jobs: int, quiet: bool)
 
         def show(done: Done) -> None:
             if done.method_is_left_out:
-                bar.update(line, total=(bar.tasks[0].total or 0) - forecast.leave_out(done.task["method"]))
-                return
-            forecast.ended(done.task, done.seconds)
-            bar.update(line, advance=1, left=_in_words(forecast.seconds_left()))
+                forecast.leave_out(done.task["method"])
+            else:
+                forecast.ended(done.task, None if done.left_out else done.seconds)
+            left = forecast.tasks_left()
+            bar.update(line, completed=len(tasks) - left, left=_in_words(forecast.seconds_left()) if left else "")
 
         yield show
 

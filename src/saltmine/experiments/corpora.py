@@ -85,6 +85,19 @@ def corpus_table(name: str, data: Path | None) -> Table:
     return Table(X[rows], y[rows], item_names=names, kind=WORDS)
 
 
+def demand_documents(data: Path | None) -> None:
+    """Find the files, or let scikit-learn fetch the news: once, as several processes would be in each other's way."""
+    try:
+        import simplemma  # noqa: F401  # only whether it is there
+    except ImportError:
+        raise ReadError("Basic forms of words need simplemma; pip install 'saltmine[text]'.") from None
+    for corpus in CORPORA.values():
+        if data is not None:
+            _text_folder(data, corpus.file)
+        elif corpus.is_news:
+            fetched_news(corpus.classes)
+
+
 def subject_and_body(post: str) -> str:
     r"""Return what a newsgroup post says, without the lines above it but for its subject.
 

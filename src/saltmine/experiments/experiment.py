@@ -49,6 +49,8 @@ class Experiment:
     write : callable
         ``write(rows, folder)`` writes figures and tables into the folder and returns the page, as markdown; from the
         rows alone. ``folder / f"{name}.png"`` is the figure.
+    prepare : callable
+        ``prepare(data)`` is called once before all tasks: it fetches what they need, or raises.
     parallel : bool
         Whether tasks may run side by side; what fills the memory or all cores by itself does not.
     """
@@ -58,4 +60,5 @@ class Experiment:
     tasks: Callable[[bool], list[Task]]
     measure: Callable[[Task, Path | None], Row]
     write: Callable[[Sequence[Row], Path], str]
+    prepare: Callable[[Path | None], None] = lambda data: None
     parallel: bool = True

@@ -13,10 +13,10 @@ from saltmine.experiments.experiment import Row, made_with
 from saltmine.experiments.genome_figure import CLASS_NAMES, draw
 from saltmine.markdown import markdown_table
 
-#: What the paper reports of its data: patterns, and the mean and standard deviation of their sizes.
+#: What the paper reports of its data: patterns, and the mean and standard deviation of their sizes, as printed.
 PAPER = {"columns": 3.7e6, "patterns": 28, "one_patient": 16, "one_class": 0}
 PAPER_SIZES = {"shared": (10_700, 96_000), "N": (2_100, 2_500), "T": (3_600, 4_800), "R": (3_800, 6_600)}
-WHOLE_GENOME = 2.79e9
+WHOLE = 2.79e9
 # From this share on the samples of a patient use nearly the same patterns.
 NEARLY_THE_SAME = 0.9
 
@@ -61,7 +61,7 @@ def _figures(row: Row) -> dict[str, Any]:
 
 
 def _is_whole(row: Row) -> bool:
-    return bool(row["total_bp"] >= WHOLE_GENOME)
+    return bool(row["total_bp"] >= WHOLE)
 
 
 def _size(row: Row, part: str) -> tuple[float, float]:
@@ -81,7 +81,7 @@ def _rates(programs: Sequence[Row]) -> tuple[float, float]:
 
 
 def _what_was_measured(rows: Sequence[Row]) -> str:
-    part = rows[0]["total_bp"] / WHOLE_GENOME
+    part = rows[0]["total_bp"] / WHOLE
     genomes = "whole genomes" if _is_whole(rows[0]) else f"{100 * part:.2g} % of a genome"
     cohorts = "one cohort, seed" if len(rows) == 1 else f"{len(rows)} cohorts, seeds"
     counts = ", ".join(f"{rows[0]['labels'].count(label)} of {name}" for label, name in CLASS_NAMES.items())
@@ -115,7 +115,7 @@ def _usage_sentence(rows: Sequence[Row]) -> str:
     return (
         f"**Usage.** {_listed(row['all_classes'] for row in rows)} patterns are used in all three classes. Where a "
         f"patient has one of them in some sample, all samples of the patient have it in "
-        f"{_listed((100 * share for share in shares), '.0f')} % of the cases: usage {verdict}."
+        f"{_listed((100 * share for share in shares), '.1f')} % of the cases: usage {verdict}."
     )
 
 
@@ -144,6 +144,8 @@ def _sizes_sentence(rows: Sequence[Row]) -> str:
 
 def _alterations_sentence(rows: Sequence[Row]) -> str:
     """Say which class has the largest alterations."""
+    if not any(_size(row, label)[0] for row in rows for label in CLASS_NAMES):
+        return "There are no alterations."
     largest: dict[str, list[float]] = {}
     for row in rows:
         size, label = max((_size(row, label)[0], label) for label in CLASS_NAMES)

@@ -16,14 +16,21 @@ from saltmine.datasets import Planted, make_planted
 from saltmine.datasets.planted import membership_of
 from saltmine.experiments.experiment import Experiment, Row, Task
 from saltmine.methods import make
-from saltmine.metrics import alteration_precision, alteration_recall, class_rank, description_length, f_measure
+from saltmine.metrics import (
+    alteration_precision,
+    alteration_recall,
+    class_rank,
+    description_length,
+    f_measure,
+    for_every_class,
+)
 
 # Columns and rows, as the paper lists them; two matrices of each, from seeds that nothing was tuned on.
 SHAPES = ((500, 1600), (1600, 500), (800, 1000), (1000, 800))
 FIRST_SEED, MATRICES, QUICK_MATRICES = 5000, 8, 4
 USUAL: dict[str, Any] = {"classes": 2, "share": 0.5, "rank": 24, "noise": 0.1}
 
-#: Curves: how they are called, the method of `saltmine.methods` and how it is told its ranks.
+#: Curves: how they are called, and the method of `saltmine.methods`.
 CURVES = {
     "csalt": ("C-Salt", "csalt"),
     "paper": ("C-Salt as published", "paper"),
@@ -154,7 +161,8 @@ def measure(task: Task, data: Path | None = None) -> Row:
     model.fit(planted.X, planted.y)
     seconds = time.perf_counter() - begin
     truth = description_length(planted.X, planted.y, planted.components, planted.alterations, planted.usage)
-    found = description_length(planted.X, planted.y, *_factors(model, task["classes"]))
+    alterations = for_every_class(model.alterations_, task["classes"])
+    found = description_length(planted.X, planted.y, model.components_, alterations, model.usage_)
     recall, precision = alteration_recall(planted, model), alteration_precision(planted, model)
     return {
         "F": f_measure(planted, model),
@@ -166,14 +174,6 @@ def measure(task: Task, data: Path | None = None) -> Row:
         "f/f*": found / truth,
         "seconds": seconds,
     }
-
-
-def _factors(model: Any, classes: int) -> tuple[Any, Any, Any]:
-    """Return the factors, the alterations once per class also where a model knows no classes."""
-    alterations = model.alterations_
-    if len(alterations) < classes:
-        alterations = np.repeat(alterations, classes, axis=0)
-    return model.components_, alterations, model.usage_
 
 
 def _write(series: Series, rows: Sequence[Row], folder: Path) -> str:

@@ -31,15 +31,16 @@ STYLES: dict[str, dict[str, Any]] = {
 
 def write(series: Series, rows: Sequence[Row], folder: Path) -> str:
     """Write table and figure; return the page."""
-    runs = pd.DataFrame(rows)
+    runs = pd.DataFrame(rows).astype({"rec_V": float, "pre_V": float})
     table = summarise(series, runs)
+    rivals = [method for method in series.methods[1:] if {"csalt", method} <= set(runs["method"])]
     table.to_csv(folder / f"{series.name}.csv", index=False)
     draw(series, table, folder / f"{series.name}.png")
     return "\n\n".join(
         [
             f"# {series.title}",
             _what_was_measured(series, runs, made_with(rows)),
-            *(verdict(series, table, rival) for rival in series.methods[1:] if (table["method"] == rival).any()),
+            *(verdict(series, runs, rival) for rival in rivals),
             f"![{series.title}: F-measure, recall of alterations and number of patterns]({series.name}.png)",
             "F / rec_V / r, means over the matrices:",
             *(_as_markdown(series, part) for _, part in table.groupby("classes")),
@@ -70,12 +71,15 @@ def _what_was_measured(series: Series, runs: pd.DataFrame, code: str) -> str:
         "share": "24 planted patterns, 10 % noise",
         "rank": "10 % noise",
     }[series.varied]
-    mdl = ", and MdlDbssl nine constellations around them" if "mdldbssl" in set(runs["method"]) else ""
+    mdl = "; MdlDbssl chooses among the paper's nine constellations" if "mdldbssl" in set(runs["method"]) else ""
+    shapes = runs[["columns", "rows"]].drop_duplicates().sort_values("columns").to_numpy()
     return (
-        f"{len(runs):,} fits with {code}: {classes} classes, {usual}, {series.label} {points}; {count} "
-        "matrices per point, of 500 x 1600, 1600 x 500, 800 x 1000 and 1000 x 800 columns x rows, seeds "
-        f"{runs['seed'].min()} to {runs['seed'].max()}. C-Salt and Primp are told nothing; Dbssl is told the planted "
-        f"ranks, with alterations counted as patterns or not{mdl}. Bars in the figure are two standard deviations long."
+        f"{len(runs):,} fits with {code}: {classes} classes, {usual}, {series.label} {points}; {count} matrices per "
+        f"method and point, of {', '.join(f'{n} x {m}' for n, m in shapes)} columns x rows, seeds "
+        f"{runs['seed'].min()} to {runs['seed'].max()}. C-Salt and Primp are told nothing. Dbssl is told numbers of "
+        "patterns: those that were planted, alterations counted as patterns of their class (r_c common ones, and for "
+        f"two classes 2 r_c of each), or none common and r* of each class{mdl}. Bars in the figure are two standard "
+        "deviations long."
     )
 
 
@@ -86,46 +90,46 @@ class Standing(NamedTuple):
     level: int
     below: pd.DataFrame  # ours and theirs, at the points below
 
-    @property
-    def points(self) -> int:
-        """Number of all points."""
-        return self.above + self.level + len(self.below)
 
-
-def standing(series: Series, table: pd.DataFrame, rival: str, measure: str) -> Standing:
-    """Compare the means of C-Salt with those of a rival, point by point."""
-    ours, theirs = (
-        table[table["method"] == method].set_index(["classes", series.varied])[measure] for method in ("csalt", rival)
-    )
-    pair = pd.DataFrame({"ours": ours, "theirs": theirs}).dropna().round(3)
-    above, level = (int((pair["ours"] > pair["theirs"]).sum()), int((pair["ours"] == pair["theirs"]).sum()))
+def standing(series: Series, runs: pd.DataFrame, rival: str, measure: str) -> Standing:
+    """Compare means of C-Salt with those of a rival, point by point, over the matrices that both were run on."""
+    pair = _of_both(series, runs, rival, measure).groupby(level=["classes", series.varied]).mean().round(3)
+    above, level = int((pair["ours"] > pair["theirs"]).sum()), int((pair["ours"] == pair["theirs"]).sum())
     return Standing(above, level, pair[pair["ours"] < pair["theirs"]])
 
 
-def verdict(series: Series, table: pd.DataFrame, rival: str) -> str:
+def _of_both(series: Series, runs: pd.DataFrame, rival: str, measure: str) -> pd.DataFrame:
+    """Return a measure of C-Salt and of a rival, a line per matrix that both were run on."""
+    matrix = ["classes", series.varied, "seed"]
+    ours, theirs = (runs[runs["method"] == method].set_index(matrix)[measure] for method in ("csalt", rival))
+    return pd.DataFrame({"ours": ours, "theirs": theirs}).dropna()
+
+
+def standing_in_words(series: Series, runs: pd.DataFrame, rival: str, measure: str) -> str:
     """Say where C-Salt is above a rival, level with it or below it."""
-    sentences = []
-    for measure in ("F", "rec_V"):
-        found = standing(series, table, rival, measure)
-        text = f"in {measure} C-Salt is above at {found.above} of {found.points} points"
-        if found.level:
-            text += f", level at {found.level}"
-        if len(found.below):
-            text += f", below at {places_below(series, found)}"
-        sentences.append(text)
-    precision = table.groupby("method")["pre_V"].mean()
-    told_apart = (
-        f"Of the cells that are matched with planted alterations {precision['csalt']:.0%} belong to them, here "
-        f"{precision[rival]:.0%}."
-    )
-    return f"**{CURVES[rival][0]}**: {'; '.join(sentences)}. {told_apart}"
+    above, level, below = standing(series, runs, rival, measure)
+    text = f"above at {above} of {above + level + len(below)} points"
+    if level:
+        text += f", level at {level}"
+    if len(below):
+        places = (
+            f"{_where(series, place)} ({ours:.3f} against {theirs:.3f})" for place, ours, theirs in below.itertuples()
+        )
+        text += f", below at {', '.join(places)}"
+    return text
 
 
-def places_below(series: Series, found: Standing) -> str:
-    """List the points at which the rival is better, with both figures."""
-    return ", ".join(
-        f"{_where(series, place)} ({row.ours:.3f} against {row.theirs:.3f})" for place, row in found.below.iterrows()
-    )
+def verdict(series: Series, runs: pd.DataFrame, rival: str) -> str:
+    """Say how C-Salt stands beside a rival, and how far both tell alterations apart."""
+    in_words = {measure: standing_in_words(series, runs, rival, measure) for measure in ("F", "rec_V")}
+    text = f"**{CURVES[rival][0]}**: in F C-Salt is {in_words['F']}; in rec_V it is {in_words['rec_V']}."
+    precision = _of_both(series, runs, rival, "pre_V").mean()
+    if precision.notna().all():
+        text += (
+            f" Of the cells that are matched with planted alterations {precision['ours']:.0%} belong to them, of "
+            f"{CURVES[rival][0]} {precision['theirs']:.0%}."
+        )
+    return text
 
 
 def _where(series: Series, place: Any) -> str:

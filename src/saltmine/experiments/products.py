@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.metrics import residual
+from saltmine.metrics import for_every_class, residual
 
 Bools = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -42,9 +42,7 @@ class Factors:
     @classmethod
     def of(cls, model: Any, y: NDArray[np.intp]) -> Factors:
         """Take the factors of a fitted model; one that knows no classes says the same of all of them."""
-        alterations = np.asarray(model.alterations_, dtype=bool)
-        if len(alterations) == 1:
-            alterations = np.repeat(alterations, int(y.max()) + 1, axis=0)
+        alterations = for_every_class(np.asarray(model.alterations_, dtype=bool), int(y.max()) + 1)
         return cls(np.asarray(model.components_, dtype=bool), alterations, np.asarray(model.usage_, dtype=bool), y)
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -11,6 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from pathlib import Path
 from typing import NamedTuple
 
+from joblib import cpu_count
 from threadpoolctl import threadpool_limits
 
 from saltmine.experiments.experiment import Experiment, LeftOut, Row, Task
@@ -40,9 +40,10 @@ def run_all(
     for done in walk(experiment, tasks, beside, data, left_out):
         if done.method_is_left_out:
             left_out.add(done.task["method"])
-        if done.left_out and done.left_out not in reasons:
-            say(f"{done.task['method']} is left out: {done.left_out}" if done.method_is_left_out else done.left_out)
-            reasons.add(done.left_out)
+        reason = f"{done.task['method']} is left out: {done.left_out}" if done.method_is_left_out else done.left_out
+        if reason and reason not in reasons:
+            say(reason)
+            reasons.add(reason)
         yield done
 
 
@@ -57,7 +58,7 @@ def _one_by_one(
 def _side_by_side(
     experiment: Experiment, tasks: Sequence[Task], jobs: int, data: Path | None, left_out: set[str]
 ) -> Generator[Done, None, None]:
-    threads = max(1, (os.cpu_count() or 1) // jobs)
+    threads, others = max(1, cpu_count() // jobs), set(multiprocessing.active_children())
     waiting = iter(tasks)
     # New processes, not forked ones: a fork of a process with threads may hang.
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _ignore_interrupts)
@@ -77,7 +78,7 @@ def _side_by_side(
                 yield future.result()
     except BaseException:
         # Whoever interrupts this does not want to wait for what is going on.
-        for process in multiprocessing.active_children():
+        for process in set(multiprocessing.active_children()) - others:
             process.terminate()
         raise
     finally:
@@ -102,7 +103,7 @@ def _measured(
 
 
 class Forecast:
-    """How long the rest will take, by what tasks of the same method took so far.
+    """How many tasks are left, and how long the rest will take, by what tasks of the same method took so far.
 
     Examples
     --------
@@ -121,14 +122,20 @@ class Forecast:
         for task in tasks:
             self.left[task["method"]] = self.left.get(task["method"], 0) + 1
 
-    def ended(self, task: Task, seconds: float) -> None:
-        """Take note of a task that is done."""
-        self.left[task["method"]] -= 1
-        self.took.setdefault(task["method"], []).append(seconds)
+    def ended(self, task: Task, seconds: float | None) -> None:
+        """Take note of a task that is done; one that was left out took no time to go by."""
+        if task["method"] in self.left:
+            self.left[task["method"]] -= 1
+        if seconds is not None:
+            self.took.setdefault(task["method"], []).append(seconds)
 
-    def leave_out(self, method: str) -> int:
-        """Forget the tasks of a method; return how many there were."""
-        return self.left.pop(method, 0)
+    def leave_out(self, method: str) -> None:
+        """Forget the tasks of a method."""
+        self.left.pop(method, None)
+
+    def tasks_left(self) -> int:
+        """Return how many tasks are still to be done."""
+        return sum(self.left.values())
 
     def seconds_left(self) -> float | None:
         """Return the time until all is done; None while there is nothing to go by."""

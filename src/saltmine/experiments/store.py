@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -39,29 +40,32 @@ class Store:
         """Read what is there; a last line that was not finished is cut off."""
         if not self.path.exists():
             return []
-        rows, good, content = list[Row](), 0, self.path.read_bytes()
-        lines = content.splitlines(keepends=True)
-        for number, line in enumerate(lines, 1):
-            try:
-                row = json.loads(line)
-                known = row["experiment"], row["version"]
-            except (ValueError, KeyError, TypeError):
-                if number == len(lines) and not line.endswith(b"\n"):
-                    os.truncate(self.path, good)
-                    break
+        lines = self.path.read_bytes().splitlines(keepends=True)
+        if lines and not lines[-1].endswith(b"\n"):
+            os.truncate(self.path, sum(map(len, lines[:-1])))
+            lines.pop()
+        return [self._row(line, number) for number, line in enumerate(lines, 1)]
+
+    def _row(self, line: bytes, number: int) -> Row:
+        try:
+            row: Row = json.loads(line)
+            name = row["experiment"]
+        except (ValueError, KeyError, TypeError):
+            raise StoreError(
+                f"Line {number} of {self.path} is no run; mend or remove it, or choose another folder (-o)."
+            ) from None
+        if name != self.name:
+            raise StoreError(f"{self.folder} holds runs of '{name}'; choose another folder (-o).")
+        return row
+
+    def demand_this_version(self) -> None:
+        """Refuse to add to runs of another version; figures can be made of them."""
+        for row in self.rows:
+            if row.get("version") != saltmine.__version__:
                 raise StoreError(
-                    f"Line {number} of {self.path} is no run; mend or remove it, or choose another folder (-o)."
-                ) from None
-            if known[0] != self.name:
-                raise StoreError(f"{self.folder} holds runs of '{known[0]}'; choose another folder (-o).")
-            if known[1] != saltmine.__version__:
-                raise StoreError(
-                    f"{self.folder} holds runs of saltmine {known[1]}, and this is {saltmine.__version__}; choose "
-                    "another folder (-o), or --force begins anew."
+                    f"{self.folder} holds runs of saltmine {row.get('version')}, and this is {saltmine.__version__}; "
+                    "choose another folder (-o), or --force begins anew."
                 )
-            rows.append(row)
-            good += len(line)
-        return rows
 
     def missing(self, tasks: Iterable[Task]) -> list[Task]:
         """Return the tasks that have no run yet."""
@@ -79,9 +83,10 @@ class Store:
 
 
 def put_aside(folder: Path) -> None:
-    """Keep the runs of a folder as ``runs.jsonl.old``, so that an experiment begins anew."""
+    """Keep the runs of a folder under another name, so that an experiment begins anew and nothing is lost."""
     if (folder / FILE).exists():
-        os.replace(folder / FILE, folder / f"{FILE}.old")
+        names = (folder / f"{FILE}.old{count or ''}" for count in itertools.count())
+        os.replace(folder / FILE, next(name for name in names if not name.exists()))
 
 
 def _is_of(row: Row, task: Task) -> bool:

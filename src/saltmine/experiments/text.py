@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.comparison.table import load_compiled
-from saltmine.experiments.corpora import CORPORA, corpus_table
+from saltmine.experiments.corpora import CORPORA, corpus_table, demand_documents
 from saltmine.experiments.experiment import Experiment, LeftOut, Row, Task
 from saltmine.experiments.products import (
     COMMON,
@@ -135,4 +135,4 @@ def _cloud(s: int, factors: Factors, hits: NDArray[np.int64], words: NDArray[Any
     return {"pattern": s, "used": used.tolist(), "words": [[str(words[k]), int(sizes[k]), owners[k]] for k in chosen]}
 
 
-TEXT = Experiment("text", "Texts", tasks, measure, write)
+TEXT = Experiment("text", "Texts", tasks, measure, write, demand_documents)

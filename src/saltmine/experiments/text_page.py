@@ -57,14 +57,14 @@ PAPER: dict[str, dict[str, tuple[Line, Line]]] = {
         "dbssl2": (Line((6, 3, 3), 316_000), Line((0, 1, 3), 318_000)),
     },
 }
-# What the paper's RSS may be off by for being rounded.
-ROUNDED = 500
+# What the paper's RSS, and its density in percent, may be off by for being rounded.
+RSS_ROUNDED, DENSITY_ROUNDED = 500, 0.005
 
 HOW_COUNTED = (
     "r0 patterns are common, r1 and r2 belong to the first and the second class; in parentheses the "
     "factorization without products of fewer than four words or documents. As in the paper, a pattern to which "
-    "a class adds more words than the classes share counts as one of this class, and what is left of it as one "
-    "of the other class; so r can exceed the number of patterns. Otherwise a pattern belongs to a class if no "
+    "a class adds more words than the classes share counts as one of this class; what is left of it we count as one "
+    "of the other class. So r can exceed the number of patterns. Otherwise a pattern belongs to a class if no "
     "document of the other uses it, and is common else; what a class adds to a common pattern counts among its "
     "words. Primp knows no classes: its patterns, too, are counted by who uses them; the paper does not say how "
     "it did that. RSS is the number of cells in error; per one, it is divided by the ones of the data, so that "
@@ -84,6 +84,12 @@ def write(rows: Sequence[Row], folder: Path) -> str:
     """Write the tables and the figure; return the page."""
     by_corpus = {name: {row["method"]: row for row in rows if row["corpus"] == name} for name in CORPORA}
     measured = {name: found for name, found in by_corpus.items() if found}
+    for name, found in measured.items():
+        if len({(*row["rows"], row["columns"], row["ones"]) for row in found.values()}) > 1:
+            raise ValueError(
+                f"the runs of {CORPORA[name].title} are of different documents; begin anew (--force) or take another "
+                "folder (-o)."
+            )
     pd.DataFrame(_tidy_lines(measured)).to_csv(folder / "text.csv", index=False)
     _tidy_claims(rows).to_csv(folder / "text_patterns.csv", index=False)
     clouds.draw(rows, {method: TITLES[method] for method in DRAWN}, folder / "text.png")
@@ -102,7 +108,8 @@ def write(rows: Sequence[Row], folder: Path) -> str:
             *(f"**{CORPORA[name].title}**\n\n{_table(name, found)}" for name, found in measured.items()),
             "## The largest patterns",
             "Words are larger the more often they occur in the documents that use the pattern; those too small to read "
-            "are left out. Pink words are common, blue ones belong to the first class and green ones to the second.",
+            "are left out. Pink words are shared by the classes that use the pattern, blue ones belong to the first "
+            "class and green ones to the second.",
             "![Word clouds of the four largest patterns of every method](text.png)",
             "## What C-Salt says of single classes",
             HOW_LISTED,
@@ -147,8 +154,9 @@ def verdict(name: str, row: Row) -> str:
     corpus, parts = CORPORA[name], []
     for which, line in zip(("whole", "truncated"), PAPER[name]["csalt"], strict=True):
         ours, theirs = row[which]["rss"] / row["ones"], line.rss / corpus.paper_ones
-        level = abs(ours - theirs) <= ROUNDED / corpus.paper_ones
-        side = "level with, to the paper's rounding," if level else "below" if ours < theirs else "above"
+        off = 1 + DENSITY_ROUNDED / corpus.paper_density
+        least, most = theirs / off - RSS_ROUNDED / corpus.paper_ones, theirs * off + RSS_ROUNDED / corpus.paper_ones
+        side = "below" if ours < least else "above" if ours > most else "level with, to the paper's rounding,"
         parts.append(f"{ours:.3f} cells per one{_if_truncated(which)}, {side} the paper's {theirs:.3f}")
     specific, altered = (sum(claim["alteration"] is kind for claim in row["claims"]) for kind in (False, True))
     left, paper = sum(row["truncated"]["owners"][1:]), [sum(line.owners[1:]) for line in PAPER[name]["csalt"]]
