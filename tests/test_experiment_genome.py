@@ -167,15 +167,20 @@ def test_the_page_has_a_column_per_cohort_of_the_largest_genomes(row, tmp_path):
     assert "cohort 11 " not in page
 
 
+def a_usage(*samples):
+    return "".join("1" if sample in samples else "0" for sample in range(56))
+
+
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"agreement": 0.95}, "in 95.0 % of the cases: usage is nearly the same in each class, as in the paper"),
+        ({"usage": ["1" * 56]}, "in 100.0 % of the cases; usage is nearly the same in each class, as in the paper"),
+        # The first patient has it in all samples, the second in normal tissue only.
         (
-            {"agreement": 0.5},
-            "in 50.0 % of the cases: usage is not nearly the same in each class, as it is in the paper",
+            {"usage": [a_usage(0, 1, 18, 36)]},
+            "in 50.0 % of the cases; usage is not nearly the same in each class, as it",
         ),
-        ({"agreement": None}, "No pattern is used in all three classes"),
+        ({"usage": [a_usage(0, 18, 36)]}, "No pattern of several patients is used in all three classes"),
         ({"one_class": 0}, "As in the paper, no pattern is used in one class only."),
         ({"one_class": 4}, "4 patterns are used in one class only. In the paper there are none"),
         ({"altered_sizes": {"N": [1], "T": [2], "R": [30]}}, "the largest in relapse (30); as in the paper."),

@@ -233,7 +233,7 @@ def test_the_verdict_says_where_the_rival_is_better():
     assert text.startswith(
         "**Dbssl[0, r*, r*]**: in F C-Salt is above at 6 of 6 points; in rec_V it is above at 0 of 6"
     )
-    assert "level at 5, below at 5 % (0.900 against 0.950). Of the cells" in text
+    assert "level at 5, below at 5 % (0.900 against 0.950). pre_V is 0.70 against 0.70." in text
 
 
 def test_methods_are_compared_on_the_matrices_that_both_were_run_on():
@@ -279,7 +279,7 @@ def test_figure_table_and_page_come_from_the_runs_alone(name, tmp_path):
     assert page in result.output
     assert f"![{series.title}" in page
     assert all(CURVES[method][0] in page for method in series.methods)
-    assert "0.900 / 0.800 / 15.0" in page
+    assert "0.900 / 0.800 / 0.700 / 15.0" in page
     assert saltmine.__version__ in page
 
 
@@ -310,7 +310,7 @@ def test_an_interrupted_command_keeps_what_is_done(tmp_path):
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 1, stderr
     assert stdout == ""
-    assert "of 'noise' are saved in" in " ".join(stderr.split())
+    assert "of 60 runs are saved in" in " ".join(stderr.split())
     assert "and the same command goes on" in " ".join(stderr.split())
     assert "Traceback" not in stderr
     assert len(left) - 2 <= len(Store(tmp_path, "noise").missing(left)) <= len(left)
@@ -364,8 +364,32 @@ def test_all_goes_by_what_is_there(tmp_path):
 def test_data_that_is_not_there_is_missed_before_anything_is_run(tmp_path):
     result = run("reproduce", "all", "--data", tmp_path / "typo", "-o", tmp_path / "out")
     assert result.exit_code == 2
-    assert f"There is no folder {tmp_path / 'typo'}; name the one that has text/" in result.output
-    assert not list((tmp_path / "out").glob("*/runs.jsonl"))
+    assert f"{tmp_path / 'typo'} is not there; name the folder that has text/" in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_commands_do_not_work_in_the_same_folder(tmp_path):
+    fill(tmp_path, "noise", but=lambda task: task["method"] == "csalt")
+    with Store(tmp_path, "noise").alone():
+        refused = run("reproduce", "noise", "--quick", "-o", tmp_path)
+    assert refused.exit_code == 2
+    assert "Another command is at work in" in refused.output
+
+
+def test_a_page_of_unfinished_runs_says_so(tmp_path):
+    fill(tmp_path, "noise", but=lambda task: task["noise"] > 0.1)
+    result = run("reproduce", "noise", "--plot-only", "-o", tmp_path)
+    assert "**Unfinished**: 40 of 240 runs (60 with --quick) are there." in result.output
+    fill(tmp_path / "all", "noise")
+    assert "Unfinished" not in run("reproduce", "noise", "--plot-only", "-o", tmp_path / "all").output
+
+
+def test_a_missing_simulator_is_missed_at_once(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "msprime", None)
+    result = run("reproduce", "genome", "--quick", "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "Simulated genomes need msprime; pip install 'saltmine[genome]'." in result.output
+    assert not (tmp_path / "out").exists()
 
 
 def test_force_begins_anew_and_keeps_the_old_runs(tmp_path, monkeypatch):

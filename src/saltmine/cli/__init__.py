@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
+import time
 from typing import Any, NoReturn
 
 
@@ -14,7 +16,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    signal.signal(signal.SIGTERM, _interrupt)
+    for request in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(request, _Interrupt())
     try:
         # Here, so that Ctrl-C while this is loaded ends in one line too.
         from saltmine.cli.main import cli
@@ -38,6 +41,13 @@ def _leave_at_once() -> NoReturn:
     os._exit(1)
 
 
-def _interrupt(*_: Any) -> None:
-    """Treat a request to end as Ctrl-C: what is half-written goes."""
-    raise KeyboardInterrupt
+class _Interrupt:
+    """Treat a request to end as Ctrl-C: what is half-written goes. A second one right behind it changes nothing."""
+
+    def __init__(self) -> None:
+        self.last = -math.inf
+
+    def __call__(self, *_: Any) -> None:
+        before, self.last = self.last, time.monotonic()
+        if self.last - before > 1:
+            raise KeyboardInterrupt

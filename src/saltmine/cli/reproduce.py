@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib import import_module
@@ -55,21 +56,21 @@ def reproduce(name: str, **given: Any) -> None:
       saltmine reproduce text --data corpora/
       saltmine reproduce noise --plot-only
     """
-    notes, names = Notes(given["quiet"]), list(EXPERIMENTS) if name == "all" else [name]
+    names = list(EXPERIMENTS) if name == "all" else [name]
     folders = {chosen: _folder_of(chosen, given["output"], len(names) > 1) for chosen in names}
     if given["plot_only"] and len(names) > 1:
         names = [chosen for chosen in names if (folders[chosen] / FILE).exists()] or names
-    _demand_drawing()
-    # What is missing for the last experiment should not be found out after the hours that the others take.
-    stores = {chosen: _open(find(chosen), folders[chosen], given) for chosen in names}
-    for chosen, store in stores.items():
-        try:
-            _reproduce(find(chosen), store, given, notes)
-        except KeyboardInterrupt:
-            raise Interrupted(
-                f"Interrupted; {len(store.rows)} runs of '{chosen}' are saved in {store.folder}, and the same command "
-                "goes on."
-            ) from None
+    try:
+        _demand_drawing()
+        # What is missing for the last experiment should not be found out after the hours that the others take.
+        if not given["plot_only"]:
+            with user_mistakes():
+                for chosen in names:
+                    find(chosen).prepare(given["data"])
+        for chosen in names:
+            _reproduce(find(chosen), folders[chosen], given, Notes(given["quiet"]))
+    except KeyboardInterrupt:
+        raise Interrupted("Interrupted; runs that were done are saved, and the same command goes on.") from None
 
 
 def _folder_of(name: str, output: Path | None, is_one_of_many: bool) -> Path:
@@ -78,17 +79,27 @@ def _folder_of(name: str, output: Path | None, is_one_of_many: bool) -> Path:
     return output / name if is_one_of_many else output
 
 
-def _reproduce(experiment: Experiment, store: Store, given: dict[str, Any], notes: Notes) -> None:
-    folder = store.folder
+def _reproduce(experiment: Experiment, folder: Path, given: dict[str, Any], notes: Notes) -> None:
+    store = _open(experiment, folder, given)
     if not given["plot_only"]:
-        _run(experiment, store, given, notes)
+        with user_mistakes(), store.alone():
+            _run(experiment, store, given, notes)
     if not store.rows:
         raise Failed(f"No run of '{experiment.name}' could be made.")
     with user_mistakes(f"The results cannot be written to {folder}: "):
-        page = experiment.write(store.rows, folder)
+        page = _marked(experiment.write(store.rows, folder), experiment, store)
         (folder / f"{experiment.name}.md").write_text(page, encoding="utf-8")
     click.echo(page)
     click.echo(f"Results in {folder}: open {folder / experiment.name}.png")
+
+
+def _marked(page: str, experiment: Experiment, store: Store) -> str:
+    """Say below the title where neither the quick runs nor all of them are done."""
+    if any(not store.missing(experiment.tasks(quick)) for quick in (True, False)):
+        return page
+    title, _, rest = page.partition("\n\n")
+    full, quick = (len(experiment.tasks(short)) for short in (False, True))
+    return f"{title}\n\n**Unfinished**: {len(store.rows)} of {full} runs ({quick} with --quick) are there.\n\n{rest}"
 
 
 def _demand_drawing() -> None:
@@ -101,7 +112,7 @@ def _demand_drawing() -> None:
 
 
 def _open(experiment: Experiment, folder: Path, given: dict[str, Any]) -> Store:
-    """Return the runs of the folder, which is made unless it is only looked at; fetch what the runs need."""
+    """Return the runs of the folder, which is made unless it is only looked at."""
     if folder.exists() and not folder.is_dir():
         raise WrongUse(f"{folder} is a file; name a folder for the results.")
     if not (folder / FILE).exists() and not given["force"]:
@@ -115,8 +126,6 @@ def _open(experiment: Experiment, folder: Path, given: dict[str, Any]) -> Store:
         if not store.rows:
             raise WrongUse(f"{folder} holds no runs of '{experiment.name}'; run it without --plot-only first.")
         return store
-    with user_mistakes():
-        experiment.prepare(given["data"])
     with user_mistakes(f"The folder {folder} cannot be used: "):
         folder.mkdir(parents=True, exist_ok=True)
         if given["force"]:
@@ -142,11 +151,16 @@ def _run(experiment: Experiment, store: Store, given: dict[str, Any], notes: Not
     jobs = given["jobs"] or cpu_count()
     runs = run_all(experiment, missing, jobs, given["data"], lambda text: click.echo(text, err=True))
     try:
-        with _progress(experiment, missing, jobs, given["quiet"]) as show, closing(runs):
+        with _progress(experiment, missing, len(tasks), jobs, given["quiet"]) as show, closing(runs):
             for done in runs:
                 if done.found is not None:
                     store.add(done.task, done.found)
                 show(done)
+    except KeyboardInterrupt:
+        there = len(tasks) - len(store.missing(tasks))
+        raise Interrupted(
+            f"Interrupted; {there} of {len(tasks)} runs are saved in {store.folder}, and the same command goes on."
+        ) from None
     except ReadError as error:
         raise WrongUse(str(error)) from error
     except (BrokenProcessPool, MemoryError):
@@ -157,42 +171,46 @@ def _run(experiment: Experiment, store: Store, given: dict[str, Any], notes: Not
 
 
 @contextmanager
-def _progress(experiment: Experiment, tasks: list[Task], jobs: int, quiet: bool) -> Iterator[Any]:
+def _progress(experiment: Experiment, missing: list[Task], total: int, jobs: int, quiet: bool) -> Iterator[Any]:
     """Give a function that moves the bar on: what is done, what there is to do, and the time left."""
     from saltmine.experiments.running import Forecast
 
-    if quiet or not tasks:
+    if quiet or not missing:
         yield lambda done: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.text import Text
 
-    forecast = Forecast(tasks, jobs if experiment.parallel else 1)
+    forecast = Forecast(missing, jobs if experiment.parallel else 1)
+
+    class TimeLeft(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            left = forecast.seconds_left()
+            return Text("" if left is None else _in_words(max(0, left - (time.monotonic() - forecast.changed))))
+
     columns = TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, TextColumn("{task.fields[left]}"), console=Console(stderr=True)) as bar:
-        line = bar.add_task(experiment.name, total=len(tasks), left="")
+    with Progress(*columns, TimeLeft(), console=Console(stderr=True)) as bar:
+        line = bar.add_task(experiment.name, total=total, completed=total - len(missing))
 
         def show(done: Done) -> None:
             if done.method_is_left_out:
                 forecast.leave_out(done.task["method"])
             else:
                 forecast.ended(done.task, None if done.left_out else done.seconds)
-            left = forecast.tasks_left()
-            bar.update(line, completed=len(tasks) - left, left=_in_words(forecast.seconds_left()) if left else "")
+            bar.update(line, completed=total - forecast.tasks_left())
 
         yield show
 
 
-def _in_words(seconds: float | None) -> str:
+def _in_words(seconds: float) -> str:
     """Say how long something will take.
 
     Examples
     --------
-    >>> _in_words(125.0), _in_words(4000.0), _in_words(None)
-    ('~2:05 left', '~1:06:40 left', '')
+    >>> _in_words(125.0), _in_words(4000.0)
+    ('~2:05 left', '~1:06:40 left')
     """
-    if seconds is None:
-        return ""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"~{hours}:{minutes:02d}:{rest:02d} left" if hours else f"~{minutes}:{rest:02d} left"

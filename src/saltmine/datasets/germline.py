@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,13 +82,18 @@ def simulate_segment(segment: Segment, losses: Sequence[Loss], seed: int) -> Col
     return joined(parts)
 
 
-def _coalescent(length: int, seed: int) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
-    """Return alleles, (sites, 2 * patients + 2), two haplotypes of each patient and of the reference; and the sites."""
+def demand_simulator() -> Any:
+    """Return the package that simulates ancestry; it is imported when it is needed."""
     try:
         import msprime
     except ImportError:
         raise ImportError("Simulated genomes need msprime; pip install 'saltmine[genome]'.") from None
+    return msprime
 
+
+def _coalescent(length: int, seed: int) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    """Return alleles, (sites, 2 * patients + 2), two haplotypes of each patient and of the reference; and the sites."""
+    msprime = demand_simulator()
     history = msprime.Demography()
     # Backwards in generations: growth today, the founding of Europe, the way out of Africa, the African expansion.
     history.add_population(name="Europe", initial_size=1032 * np.exp(0.0038 * 920), growth_rate=0.0038)

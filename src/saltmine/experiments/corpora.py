@@ -150,7 +150,9 @@ def _text_folder(data: Path, file: str) -> Path:
         if (folder / file).is_file():
             return folder
     if not data.is_dir():
-        raise ReadError(f"There is no folder {data}; name the one that has text/{file} (--data).")
+        raise ReadError(
+            f"{data} is {'a file' if data.exists() else 'not there'}; name the folder that has text/{file} (--data)."
+        )
     raise ReadError(f"{data} has neither text/{file} nor {file}; name the folder that has it (--data).")
 
 

@@ -27,8 +27,11 @@ def made_with(rows: Iterable[Row]) -> str:
     """
     commits: dict[str, set[str]] = {}
     for row in rows:
-        commits.setdefault(row.get("version", "?"), set()).add(row.get("commit") or "unknown")
-    versions = (f"{version} (commit {', '.join(sorted(found))})" for version, found in sorted(commits.items()))
+        commits.setdefault(row["version"], set()).add(row["commit"])
+    versions = []
+    for version, found in sorted(commits.items()):
+        known = ", ".join(sorted(found - {""}))
+        versions.append(f"{version} (commit {known})" if known else version)
     return f"saltmine {' and '.join(versions)}"
 
 

@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 #: The paper's panels.
 PANELS = {"F": "F-measure", "rec_V": "recall of alterations", "r": "patterns per class"}
 MEASURES = (*PANELS, "pre_V", "planted r", "patterns", "f/f*", "seconds")
+WHAT_IS_SHOWN = (
+    "F is the F-measure of the patterns of every class, with their rows: 1 where all that was planted is found and "
+    "nothing else. rec_V is the recall of the planted alterations, which may be found in any pattern; pre_V is the "
+    "precision of what they are found in: low where a pattern has the alteration together with what it alters, and "
+    "does not tell them apart. r is the number of patterns of a class, planted or found, the mean over the classes; r* "
+    'counts the planted patterns of all classes, and r_c those that all classes have. `algorithm="paper"` is C-Salt as '
+    "published, Primp its sibling that knows no classes, Dbssl the paper's rival (docs/methods.md). Two methods are "
+    "compared on the matrices that both were run on, to three digits."
+)
 STYLES: dict[str, dict[str, Any]] = {
     "csalt": {"color": "#2f2d2a", "marker": "o", "linewidth": 2.2, "zorder": 5},
     "paper": {"color": "#d95f9f", "marker": "s"},
@@ -40,9 +49,10 @@ def write(series: Series, rows: Sequence[Row], folder: Path) -> str:
         [
             f"# {series.title}",
             _what_was_measured(series, runs, made_with(rows)),
+            WHAT_IS_SHOWN,
             *(verdict(series, runs, rival) for rival in rivals),
             f"![{series.title}: F-measure, recall of alterations and number of patterns]({series.name}.png)",
-            "F / rec_V / r, means over the matrices:",
+            "F / rec_V / pre_V / r, means over the matrices:",
             *(_as_markdown(series, part) for _, part in table.groupby("classes")),
             "",
         ]
@@ -125,10 +135,7 @@ def verdict(series: Series, runs: pd.DataFrame, rival: str) -> str:
     text = f"**{CURVES[rival][0]}**: in F C-Salt is {in_words['F']}; in rec_V it is {in_words['rec_V']}."
     precision = _of_both(series, runs, rival, "pre_V").mean()
     if precision.notna().all():
-        text += (
-            f" Of the cells that are matched with planted alterations {precision['ours']:.0%} belong to them, of "
-            f"{CURVES[rival][0]} {precision['theirs']:.0%}."
-        )
+        text += f" pre_V is {precision['ours']:.2f} against {precision['theirs']:.2f}."
     return text
 
 
@@ -153,8 +160,8 @@ def _as_markdown(series: Series, table: pd.DataFrame) -> str:
 
 
 def _cell(row: Any) -> str:
-    recall = "-" if pd.isna(row["rec_V"]) else f"{row['rec_V']:.3f}"
-    return f"{row['F']:.3f} / {recall} / {row['r']:.1f}"
+    shares = ["-" if pd.isna(row[measure]) else f"{row[measure]:.3f}" for measure in ("F", "rec_V", "pre_V")]
+    return f"{' / '.join(shares)} / {row['r']:.1f}"
 
 
 def draw(series: Series, table: pd.DataFrame, path: Path) -> None:

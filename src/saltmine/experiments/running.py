@@ -118,6 +118,7 @@ class Forecast:
     def __init__(self, tasks: Sequence[Task], jobs: int) -> None:
         self.jobs = jobs
         self.left: dict[str, int] = {}
+        self.changed = time.monotonic()
         self.took: dict[str, list[float]] = {}
         for task in tasks:
             self.left[task["method"]] = self.left.get(task["method"], 0) + 1
@@ -126,6 +127,7 @@ class Forecast:
         """Take note of a task that is done; one that was left out took no time to go by."""
         if task["method"] in self.left:
             self.left[task["method"]] -= 1
+        self.changed = time.monotonic()
         if seconds is not None:
             self.took.setdefault(task["method"], []).append(seconds)
 
@@ -138,8 +140,8 @@ class Forecast:
         return sum(self.left.values())
 
     def seconds_left(self) -> float | None:
-        """Return the time until all is done; None while there is nothing to go by."""
-        if not self.took:
+        """Return the time until all is done, from the last change on; None while there is nothing to go by."""
+        if not self.took or not self.tasks_left():
             return None
         means = {method: sum(seconds) / len(seconds) for method, seconds in self.took.items()}
         usual = sum(means.values()) / len(means)

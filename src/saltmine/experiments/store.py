@@ -6,7 +6,8 @@ import itertools
 import json
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import saltmine
@@ -66,6 +67,26 @@ class Store:
                     f"{self.folder} holds runs of saltmine {row.get('version')}, and this is {saltmine.__version__}; "
                     "choose another folder (-o), or --force begins anew."
                 )
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other commands from adding to the same folder at the same time."""
+        try:
+            import fcntl
+        except ImportError:
+            # Some systems have no such locks; the folder is then left to whoever uses it.
+            yield
+            return
+        with (self.folder / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise StoreError(
+                    f"Another command is at work in {self.folder}; wait for its end, or choose another folder (-o)."
+                ) from None
+            # It may have added some until just now.
+            self.rows = self._read()
+            yield
 
     def missing(self, tasks: Iterable[Task]) -> list[Task]:
         """Return the tasks that have no run yet."""

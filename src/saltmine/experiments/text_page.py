@@ -160,11 +160,13 @@ def verdict(name: str, row: Row) -> str:
         parts.append(f"{ours:.3f} cells per one{_if_truncated(which)}, {side} the paper's {theirs:.3f}")
     specific, altered = (sum(claim["alteration"] is kind for claim in row["claims"]) for kind in (False, True))
     left, paper = sum(row["truncated"]["owners"][1:]), [sum(line.owners[1:]) for line in PAPER[name]["csalt"]]
-    enough = "no fewer" if specific + altered >= paper[0] else "fewer"
+    enough = "at least as many as" if specific + altered >= paper[0] else "fewer than"
     return (
-        f"**{corpus.title}**: C-Salt errs in {'; and in '.join(parts)}. It finds {specific} ({left}) patterns of "
-        f"single classes and {altered} alterations, {enough} in all than the {paper[0]} ({paper[1]}) patterns "
-        "of single classes in the paper, which does not count alterations."
+        f"**{corpus.title}**: C-Salt errs in {'; and in '.join(parts)}. These are {row['whole']['rss'] / 1000:.1f} "
+        f"thousand cells in a matrix with {row['ones'] / 1000:.1f} thousand ones; the paper has "
+        f"{PAPER[name]['csalt'][0].rss / 1000:.0f} thousand in one with {corpus.paper_ones / 1000:.1f} thousand. "
+        f"C-Salt finds {specific} ({left}) patterns of single classes and {altered} alterations of common ones: "
+        f"together {enough} the {paper[0]} ({paper[1]}) patterns of single classes that the paper counts."
     )
 
 
@@ -173,12 +175,16 @@ def rivals(found: Mapping[str, Row]) -> str:
     sentences = []
     for which in ("whole", "truncated"):
         lines = {method: _line(row[which]) for method, row in found.items()}
+        texts = {method: f"{line.rss / found[method]['ones']:.3f} with {line.r}" for method, line in lines.items()}
         ahead = [method for method in TITLES if method in lines and lines[method].rss < lines["csalt"].rss]
-        ones = found["csalt"]["ones"]
-        listed = [f"{TITLES[method]} ({lines[method].rss / ones:.3f} with {lines[method].r})" for method in ahead]
-        names = " and ".join(listed) or "no other method"
-        sentences.append(f"{names}{_if_truncated(which)}, where C-Salt has {lines['csalt'].r} patterns")
-    return f"Of the methods here, these have fewer errors than C-Salt: {'; and '.join(sentences)}."
+        names = " and ".join(f"{TITLES[method]} ({texts[method]})" for method in ahead)
+        ours = f"C-Salt ({texts['csalt']} patterns{_if_truncated(which)})"
+        sentences.append(
+            f"{names} {'have' if len(ahead) > 1 else 'has'} fewer errors than {ours}."
+            if ahead
+            else f"No other method that was run has fewer errors than {ours}."
+        )
+    return " ".join(sentences)
 
 
 def _if_truncated(which: str) -> str:
