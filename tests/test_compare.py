@@ -137,7 +137,7 @@ def test_the_command_writes_table_figure_and_models(data, tmp_path):
     assert {"f_measure", "alteration_recall", "rank_error"} <= set(table.columns)
     lines = (out / "comparison.md").read_text().splitlines()
     assert len(lines) == 4
-    assert lines[2].startswith("| csalt |")
+    assert lines[2].startswith("| csalt ")
     assert (out / "comparison.png").read_bytes()[:4] == b"\x89PNG"
     assert load(out / "asso.salt").n_components_ == table["patterns"][1]
     assert run("report", out / "asso.salt", "-o", tmp_path / "asso.html").exit_code == 0

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from saltmine.cli.main import cli
+from saltmine.experiments import EXPERIMENTS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -31,7 +32,8 @@ def folder(tmp_path, monkeypatch):
 
 def test_the_commands_run_and_print_what_is_shown(folder):
     lines = [line for block in re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL) for line in block.splitlines()]
-    commands = [line for line in lines if line.startswith("saltmine ")]
+    # Experiments take minutes; their own tests run them.
+    commands = [line for line in lines if line.startswith("saltmine ") and "reproduce" not in line]
     assert len(commands) == 5
     printed = []
     for line in commands:
@@ -57,6 +59,11 @@ def test_the_commands_run_and_print_what_is_shown(folder):
         "talk.html",
     ):
         assert (folder / name).stat().st_size > 0
+
+
+def test_the_experiments_are_those_that_there_are():
+    named = re.findall(r"saltmine reproduce (\w+)", README)
+    assert set(named) == {*EXPERIMENTS, "all"}
 
 
 def test_the_code_runs_and_the_output_is_the_one_shown(folder):

@@ -16,8 +16,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    for request in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(request, _Interrupt())
+    before = {request: signal.signal(request, _Interrupt()) for request in (signal.SIGINT, signal.SIGTERM)}
     try:
         # Here, so that Ctrl-C while this is loaded ends in one line too.
         from saltmine.cli.main import cli
@@ -32,6 +31,10 @@ def main() -> None:
         if isinstance(end.__context__, Interrupted):
             _leave_at_once()
         raise
+    finally:
+        # Whoever calls this from Python has ways of their own.
+        for request, handler in before.items():
+            signal.signal(request, handler)
 
 
 def _leave_at_once() -> NoReturn:
