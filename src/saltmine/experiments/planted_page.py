@@ -103,12 +103,12 @@ class Standing(NamedTuple):
 
 def standing(series: Series, runs: pd.DataFrame, rival: str, measure: str) -> Standing:
     """Compare means of C-Salt with those of a rival, point by point, over the matrices that both were run on."""
-    pair = _of_both(series, runs, rival, measure).groupby(level=["classes", series.varied]).mean().round(3)
+    pair = of_both(series, runs, rival, measure).groupby(level=["classes", series.varied]).mean().round(3)
     above, level = int((pair["ours"] > pair["theirs"]).sum()), int((pair["ours"] == pair["theirs"]).sum())
     return Standing(above, level, pair[pair["ours"] < pair["theirs"]])
 
 
-def _of_both(series: Series, runs: pd.DataFrame, rival: str, measure: str) -> pd.DataFrame:
+def of_both(series: Series, runs: pd.DataFrame, rival: str, measure: str) -> pd.DataFrame:
     """Return a measure of C-Salt and of a rival, a line per matrix that both were run on."""
     matrix = ["classes", series.varied, "seed"]
     ours, theirs = (runs[runs["method"] == method].set_index(matrix)[measure] for method in ("csalt", rival))
@@ -133,7 +133,7 @@ def verdict(series: Series, runs: pd.DataFrame, rival: str) -> str:
     """Say how C-Salt stands beside a rival, and how far both tell alterations apart."""
     in_words = {measure: standing_in_words(series, runs, rival, measure) for measure in ("F", "rec_V")}
     text = f"**{CURVES[rival][0]}**: in F C-Salt is {in_words['F']}; in rec_V it is {in_words['rec_V']}."
-    precision = _of_both(series, runs, rival, "pre_V").mean()
+    precision = of_both(series, runs, rival, "pre_V").mean()
     if precision.notna().all():
         text += f" pre_V is {precision['ours']:.2f} against {precision['theirs']:.2f}."
     return text
