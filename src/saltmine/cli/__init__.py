@@ -19,16 +19,16 @@ def main() -> None:
     before = {request: signal.signal(request, _Interrupt()) for request in (signal.SIGINT, signal.SIGTERM)}
     try:
         # Here, so that Ctrl-C while this is loaded ends in one line too.
+        from saltmine.cli.errors import Interrupted
         from saltmine.cli.main import cli
 
+        Interrupted.was_shown = False
         cli(prog_name="saltmine")
     except KeyboardInterrupt:
         print("Error: Interrupted; nothing was written.", file=sys.stderr)
         _leave_at_once()
-    except SystemExit as end:
-        from saltmine.cli.errors import Interrupted
-
-        if isinstance(end.__context__, Interrupted):
+    except SystemExit:
+        if Interrupted.was_shown:
             _leave_at_once()
         raise
     finally:

@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 import click
 
@@ -36,6 +36,14 @@ class Failed(WrongUse):
 
 class Interrupted(Failed):
     """Ctrl-C, or a request to end: what is to be kept was written, the rest is gone."""
+
+    # Whether one was shown: what click raises in the end does not tell.
+    was_shown = False
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Say it, and remember that it was said."""
+        super().show(file)
+        Interrupted.was_shown = True
 
 
 @contextmanager
