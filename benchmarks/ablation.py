@@ -15,21 +15,21 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from planted import FIRST_SEED, SHAPES, Case, cases, plant
 from rich.console import Console
 from rich.table import Table
 
-import saltmine.algorithms
-import saltmine.binary.refinement
-import saltmine.relaxed.accelerated
-from planted import FIRST_SEED, SHAPES, Case, cases, plant
+import saltmine.solver.local_search
+import saltmine.solver.mdl_search
+import saltmine.solver.relaxed.accelerated
 from saltmine import CSalt
-from saltmine.binary.bits import BitMatrix
-from saltmine.binary.model import BinaryModel
-from saltmine.binary.refinement import Refinement
-from saltmine.binary.rounding import threshold
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
-from saltmine.relaxed.accelerated import AcceleratedDescent
-from saltmine.relaxed.objective import Factors
+from saltmine.solver.local_search import Refinement
+from saltmine.solver.relaxed.accelerated import AcceleratedDescent
+from saltmine.solver.relaxed.objective import Factors
+from saltmine.solver.rounding import threshold
 
 CASES = ("2 classes, noise 10%", "2 classes, noise 20%", "4 classes, noise 10%")
 
@@ -58,7 +58,11 @@ def _changed(*changes: tuple[Any, str, Any]) -> Callable[[], Any]:
     return change
 
 
-algorithms, refinement, accelerated = saltmine.algorithms, saltmine.binary.refinement, saltmine.relaxed.accelerated
+algorithms, refinement, accelerated = (
+    saltmine.solver.mdl_search,
+    saltmine.solver.local_search,
+    saltmine.solver.relaxed.accelerated,
+)
 VARIANTS: dict[str, Callable[[], Any]] = {
     "all of it": _changed(),
     "no relaxed start": _changed((algorithms, "START_FACTOR", 0.0), (algorithms, "START_MORE", 0)),

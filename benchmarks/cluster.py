@@ -22,11 +22,11 @@ import numpy as np
 from distributed import Client, LocalCluster
 from numpy.typing import NDArray
 
-from saltmine.binary.extension import Extension, Start
-from saltmine.cluster.columns import ColumnBlock
-from saltmine.cluster.crew import Crew, DaskCrew, LocalCrew
-from saltmine.cluster.fitting import Labels
-from saltmine.matrix.threads import ThreadTeam
+from saltmine.data.threads import ThreadTeam
+from saltmine.distributed.columns import ColumnBlock
+from saltmine.distributed.executor import Crew, DaskCrew, LocalCrew
+from saltmine.distributed.fitting import Labels
+from saltmine.solver.wide_extension import Extension, Start
 
 ROUNDS = 100
 N_ROWS, RANK, N_BLOCKS = 56, 12, 8

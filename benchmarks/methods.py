@@ -25,21 +25,21 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
+from running import run_all
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
-from running import run_all
-from saltmine.algorithms import Solution
-from saltmine.binary.bits import BitMatrix
+from saltmine.baselines.joint_nmf_search import round_joint
 from saltmine.comparison.figure import draw
 from saltmine.comparison.table import figures, load_compiled
+from saltmine.data.bits import BitMatrix
+from saltmine.data.stacking import LabelledMatrix
 from saltmine.datasets import make_planted
 from saltmine.estimators.base import PatternModel
 from saltmine.estimators.encoders import OneClass
-from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.methods import METHODS, make
 from saltmine.metrics import description_length
-from saltmine.rivals.joint_nmf import round_joint
+from saltmine.solver.mdl_search import Solution
 
 SHAPES = ((500, 1600), (1600, 500), (800, 1000), (1000, 800))  # (columns, rows), as the paper lists them
 RANK, COMMON, SPECIFIC = 24, 8, 8

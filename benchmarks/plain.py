@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
-from saltmine.matrix.labelled import LabelledMatrix
-from saltmine.matrix.operator import make_operator
-from saltmine.matrix.threads import ThreadTeam
-from saltmine.relaxed.objective import Factors, RelaxedObjective
-from saltmine.relaxed.palm import palm
+from saltmine.solver.relaxed.objective import Factors, RelaxedObjective
+from saltmine.solver.relaxed.operator import make_operator
+from saltmine.solver.relaxed.palm import palm
 
 Floats = NDArray[np.floating]
 Many = list[Floats]

@@ -24,18 +24,18 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from running import run_all
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
-from running import run_all
 from saltmine import CSalt, Primp
-from saltmine.binary.bits import BitMatrix
-from saltmine.binary.model import BinaryModel
-from saltmine.binary.refinement import Refinement
-from saltmine.binary.rounding import best_thresholds
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
+from saltmine.data.stacking import LabelledMatrix
 from saltmine.datasets import Planted, make_planted
-from saltmine.matrix.labelled import LabelledMatrix
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
+from saltmine.solver.local_search import Refinement
+from saltmine.solver.rounding import best_thresholds
 
 SHAPES = ((500, 1600), (1600, 500), (800, 1000), (1000, 800))  # (n, m), as the paper lists them
 RANK = 24

@@ -19,10 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.binary.description import cross_weights
-from saltmine.matrix.operator import Operator, make_operator
-from saltmine.matrix.threads import ThreadTeam
-from saltmine.relaxed.accelerated import AcceleratedDescent
+from saltmine.data.threads import ThreadTeam
+from saltmine.solver.description import cross_weights
+from saltmine.solver.relaxed.accelerated import AcceleratedDescent
+from saltmine.solver.relaxed.operator import Operator, make_operator
 
 MOVIE_SHAPE, MOVIE_DENSITY = (1995, 4442), 0.037
 DENSITIES = (0.005, 0.02, 0.1, 0.2, 0.3, 0.4, 0.6)

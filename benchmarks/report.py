@@ -22,13 +22,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from saltmine import CSalt
-from saltmine.algorithms import Solution
-from saltmine.binary.bits import BitMatrix
-from saltmine.binary.description import description_length, null_length
-from saltmine.binary.model import BinaryModel
-from saltmine.matrix.labelled import LabelledMatrix
-from saltmine.model.judgement import Judgement
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
+from saltmine.data.stacking import LabelledMatrix
 from saltmine.report import write_report
+from saltmine.solver.description import description_length, null_length
+from saltmine.solver.judgement import Judgement
+from saltmine.solver.mdl_search import Solution
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]

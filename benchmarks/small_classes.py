@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from planted import fit_from_truth
 from rich.console import Console
 from rich.table import Table
-
-from planted import fit_from_truth
 from running import run_all
+
 from saltmine import CSalt, Dbssl
 from saltmine.datasets import Planted
 from saltmine.experiments.planted import FIRST_SEED, SHAPES, USUAL, plant

@@ -17,18 +17,18 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from plain import Floats, Many, iterate, objective
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
-from plain import Floats, Many, iterate, objective
 from saltmine import CSalt
-from saltmine.binary.description import cross_weights
+from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import Planted, make_planted
-from saltmine.matrix.labelled import LabelledMatrix
-from saltmine.matrix.operator import make_operator
-from saltmine.matrix.threads import ThreadTeam
 from saltmine.progress import Progress
-from saltmine.relaxed.accelerated import AcceleratedDescent
+from saltmine.solver.description import cross_weights
+from saltmine.solver.relaxed.accelerated import AcceleratedDescent
+from saltmine.solver.relaxed.operator import make_operator
 
 RANK = 24
 FIRST_SEED = 5000

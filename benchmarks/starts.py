@@ -13,10 +13,11 @@ import argparse
 import numpy as np
 from joblib import Parallel, delayed
 
-from saltmine import CSalt, algorithms
+from saltmine import CSalt
 from saltmine.datasets import make_planted
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
-from saltmine.relaxed.objective import Factors
+from saltmine.solver import mdl_search as algorithms
+from saltmine.solver.relaxed.objective import Factors
 
 
 def random_alterations(factors: Factors, count: int, rng: np.random.Generator) -> Factors:

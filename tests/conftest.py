@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 from saltmine import CSalt
+from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
-from saltmine.matrix.operator import DenseOperator, SparseOperator
-from saltmine.matrix.threads import ThreadTeam
+from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator
 
 
 @pytest.fixture(scope="session")

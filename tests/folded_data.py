@@ -6,10 +6,10 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from saltmine.matrix.device import HOST, DeviceOperator
-from saltmine.matrix.operator import DenseOperator, SparseOperator
-from saltmine.matrix.weights import Weights
-from saltmine.relaxed.objective import Factors
+from saltmine.data.weights import Weights
+from saltmine.solver.relaxed.device import HOST, DeviceOperator
+from saltmine.solver.relaxed.objective import Factors
+from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator
 
 
 @dataclass

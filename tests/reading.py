@@ -2,7 +2,7 @@
 
 import pytest
 
-from saltmine.readers import ReadError, read
+from saltmine.io import ReadError, read
 
 
 def refusal(path, **options):

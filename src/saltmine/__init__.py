@@ -5,31 +5,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from saltmine import datasets, metrics
+    from saltmine.baselines import Asso, Dbssl, DiffNorm, JointNMF, MdlDbssl
     from saltmine.comparison import compare
-    from saltmine.estimators import Asso, CSalt, Dbssl, DiffNorm, JointNMF, MdlDbssl, Primp, load
-    from saltmine.preparation import Prepare, prepare
-    from saltmine.readers import ReadError, Table, read
+    from saltmine.estimators import CSalt, Primp
+    from saltmine.io import ReadError, Table, read
+    from saltmine.loading import load
+    from saltmine.preprocessing import Prepare, prepare
 
 __version__ = "0.1.0.dev0"
 
 # Imported when they are first asked for, so that the command line starts at once: name, and the module that has it.
 _LATER = {
-    "Asso": "saltmine.estimators",
+    "Asso": "saltmine.baselines",
     "CSalt": "saltmine.estimators",
-    "Dbssl": "saltmine.estimators",
-    "DiffNorm": "saltmine.estimators",
-    "JointNMF": "saltmine.estimators",
-    "MdlDbssl": "saltmine.estimators",
-    "Prepare": "saltmine.preparation",
+    "Dbssl": "saltmine.baselines",
+    "DiffNorm": "saltmine.baselines",
+    "JointNMF": "saltmine.baselines",
+    "MdlDbssl": "saltmine.baselines",
+    "Prepare": "saltmine.preprocessing",
     "Primp": "saltmine.estimators",
-    "ReadError": "saltmine.readers",
-    "Table": "saltmine.readers",
+    "ReadError": "saltmine.io",
+    "Table": "saltmine.io",
     "compare": "saltmine.comparison",
     "datasets": "saltmine.datasets",
-    "load": "saltmine.estimators",
+    "load": "saltmine.loading",
     "metrics": "saltmine.metrics",
-    "prepare": "saltmine.preparation",
-    "read": "saltmine.readers",
+    "prepare": "saltmine.preprocessing",
+    "read": "saltmine.io",
 }
 
 __all__ = [

@@ -94,7 +94,7 @@ def ranks_for(name: str, ranks: Any, n_classes: int) -> dict[str, Any]:
     >>> ranks_for("asso", (8, 4, 4), 2), ranks_for("dbssl", (8, 4), 2), ranks_for("csalt", 8, 2)
     ({'rank': 16}, {'ranks': (8, 4, 4)}, {})
     """
-    from saltmine.estimators.parameters import check_ranks, spread_ranks
+    from saltmine.parameters import check_ranks, spread_ranks
 
     check_ranks(ranks, or_none=False)
     spread = spread_ranks(ranks, n_classes)

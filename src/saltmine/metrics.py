@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_array, check_consistent_length
 
-from saltmine.binary import description
-from saltmine.binary.bits import BitMatrix
-from saltmine.binary.model import BinaryModel
-from saltmine.matrix.labelled import LabelledMatrix
-from saltmine.matrix.labels import class_numbers
-from saltmine.matrix.validation import TableNames, as_binary, reject_unreadable
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
+from saltmine.data.labels import class_numbers
+from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.validation import TableNames, as_binary, reject_unreadable
+from saltmine.solver import description
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from saltmine.atomic import whole_file
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.options import JSON, QUIET, READING, options
 from saltmine.cli.output import Notes
-from saltmine.whole import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,7 +114,7 @@ def as_classes(model: Any, labels: Any, path: Path) -> Any:
 
 
 def _key(label: Any) -> str:
-    from saltmine.preparation.columns import number_text
+    from saltmine.preprocessing.columns import number_text
 
     try:
         return number_text(float(label))

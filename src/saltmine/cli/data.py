@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.options import READING, names_of
 from saltmine.cli.output import Notes
-from saltmine.preparation import Prepare
-from saltmine.readers import ReadError, Table, read
-from saltmine.readers.naming import no_such_column
-from saltmine.readers.registry import format_of, has_known_suffix
+from saltmine.io import ReadError, Table, read
+from saltmine.io.naming import no_such_column
+from saltmine.io.registry import format_of, has_known_suffix
+from saltmine.preprocessing import Prepare
 
 # Beyond it, classes of fewer than five rows on the mean are no classes.
 MOST_CLASSES = 20

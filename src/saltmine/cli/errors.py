@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import click
 
-from saltmine.cluster.errors import ClusterError
+from saltmine.distributed.errors import ClusterError
 
 # A full disk or a broken one is nobody's mistake.
 _NO_MISTAKE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)

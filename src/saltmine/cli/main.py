@@ -67,7 +67,7 @@ def demo(output: Path) -> None:
     Example:
       saltmine demo -o out/demo
     """
-    from saltmine.demo import run
+    from saltmine.cli.demo import run
 
     with user_mistakes():
         run(output)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from saltmine.readers.registry import formats
+from saltmine.io.registry import formats
 
 Command = Callable[..., Any]
 

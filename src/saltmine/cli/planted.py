@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
+from saltmine.atomic import whole_file
 from saltmine.cli.apply import as_classes, load_model
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.options import JSON, QUIET, READING, options
 from saltmine.cli.output import Notes
-from saltmine.whole import whole_file
 
 TRUTH = ("components", "alterations", "usage")
 

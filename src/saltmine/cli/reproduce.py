@@ -16,7 +16,7 @@ from saltmine.cli.options import QUIET
 from saltmine.cli.output import Notes
 from saltmine.experiments import EXPERIMENTS, find
 from saltmine.experiments.store import FILE, Store, put_aside
-from saltmine.readers import ReadError
+from saltmine.io import ReadError
 
 if TYPE_CHECKING:
     from saltmine.experiments.experiment import Experiment, Task

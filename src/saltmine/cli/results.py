@@ -17,8 +17,8 @@ import pandas as pd
 import saltmine
 from saltmine.cli.data import row_names_of
 from saltmine.cli.output import FILES, MODEL, PATTERNS, REPORT, SUMMARY, USAGE
-from saltmine.model.patterns import role_names
-from saltmine.readers import Table
+from saltmine.fitted.pattern_table import role_names
+from saltmine.io import Table
 from saltmine.report import write_report
 from saltmine.report.payload import payload
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltmine.data.labels import class_numbers
 from saltmine.datasets import make_planted
-from saltmine.estimators.parameters import check_count
-from saltmine.matrix.labels import class_numbers
+from saltmine.fitted.pattern_table import of_one_class
 from saltmine.methods import check_methods, make, ranks_for, usual_starts
 from saltmine.metrics import alteration_recall, class_rank, f_measure
-from saltmine.model.patterns import of_one_class
+from saltmine.parameters import check_count
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,8 +24,8 @@ from sklearn.utils import check_random_state
 
 from saltmine.datasets.cohort import PATIENTS, SAMPLES, Carriers, Columns, joined, packed, rows_of, unpacked
 from saltmine.datasets.germline import demand_simulator, draw_losses, segments, simulate_segment
-from saltmine.estimators.parameters import check_starts, is_real
-from saltmine.restarts import Restarts
+from saltmine.parameters import check_starts, is_real
+from saltmine.solver.restarts import Restarts
 
 # Human autosomes; only the proportions matter.
 CHROMOSOMES = np.array(

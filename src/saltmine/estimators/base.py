@@ -14,17 +14,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 
-from saltmine.algorithms import Solution, without_patterns
-from saltmine.binary.bits import BitMatrix
-from saltmine.binary.description import null_length
-from saltmine.binary.model import BinaryModel
-from saltmine.cluster.inputs import is_lazy
-from saltmine.estimators.parameters import check_binarize, check_listening
-from saltmine.estimators.results import FittedResults
-from saltmine.estimators.runs import best_of_runs, steps_of
-from saltmine.matrix.labelled import LabelledMatrix
-from saltmine.matrix.labels import class_numbers
-from saltmine.matrix.validation import (
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
+from saltmine.data.labels import class_numbers
+from saltmine.data.lazy import is_lazy
+from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.validation import (
     BinaryMatrix,
     TableNames,
     as_binary,
@@ -33,13 +28,18 @@ from saltmine.matrix.validation import (
     given_names,
     reject_unreadable,
 )
-from saltmine.model.association import find_carriers
-from saltmine.model.items import ItemFigures
-from saltmine.model.judgement import Judgement
+from saltmine.estimators.results import FittedResults
+from saltmine.estimators.runs import best_of_runs, steps_of
+from saltmine.mdl.class_tests import find_carriers
+from saltmine.parameters import check_binarize, check_listening
 from saltmine.progress import Listener, OnStep
+from saltmine.solver.description import null_length
+from saltmine.solver.items import ItemFigures
+from saltmine.solver.judgement import Judgement
+from saltmine.solver.mdl_search import Solution, without_patterns
 
 if TYPE_CHECKING:
-    from saltmine.cluster.inputs import LazyMatrix
+    from saltmine.data.lazy import LazyMatrix
 
 
 class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResults):
@@ -211,7 +211,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
 
     def _read_lazily(self, X: Any, reset: bool) -> BinaryMatrix:
         """Read rows that are not in memory yet; all of them, as searches and code lengths need them."""
-        from saltmine.cluster import fitting, inputs
+        from saltmine.data import lazy as inputs
+        from saltmine.distributed import fitting
 
         data = inputs.open_blocks(X)
         if reset:

@@ -10,10 +10,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from saltmine.data.labels import class_numbers
+from saltmine.data.validation import BinaryMatrix
 from saltmine.estimators.base import PatternModel
-from saltmine.matrix.labels import class_numbers
-from saltmine.matrix.validation import BinaryMatrix
-from saltmine.model.encoding import DECIMALS, CodeTable, encode
+from saltmine.fitted.encoding import DECIMALS, CodeTable, encode
 
 
 class ByClass(ClassifierMixin, PatternModel):

@@ -13,12 +13,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from saltmine.data.labels import class_numbers
+from saltmine.data.validation import BinaryMatrix
 from saltmine.estimators.unfolding import ByColumn
-from saltmine.matrix.labels import class_numbers
-from saltmine.matrix.validation import BinaryMatrix
-from saltmine.model.files import save_model
-from saltmine.model.patterns import pattern_table
-from saltmine.model.stability import Stability, bootstrap_rows, carried, compare
+from saltmine.fitted.model_file import save_model
+from saltmine.fitted.pattern_table import pattern_table
+from saltmine.fitted.stability import Stability, bootstrap_rows, carried, compare
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,7 @@ class FittedResults(ByColumn, BaseEstimator):
         """Show a fitted model in a notebook by what it found, any other by its parameters."""
         if not hasattr(self, "classes_"):
             return str(super()._repr_html_inner())
-        from saltmine.notebook import model_html
+        from saltmine.report.notebook import model_html
 
         return model_html(self)
 

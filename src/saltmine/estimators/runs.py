@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TypeVar
 
-from saltmine.algorithms import Solution
 from saltmine.progress import Listener, OnStep, Progress, ProgressBar
-from saltmine.restarts import Restarts
+from saltmine.solver.mdl_search import Solution
+from saltmine.solver.restarts import Restarts
 
 Result = TypeVar("Result")
 

@@ -11,24 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from saltmine.algorithms import ALGORITHMS, PRECISION, USUALLY_DONE, Settings, Solution, Task
-from saltmine.binary.bits import BitMatrix
-from saltmine.cluster.inputs import is_lazy
+from saltmine.data.bits import BitMatrix
+from saltmine.data.lazy import is_lazy
+from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.threads import ThreadTeam
+from saltmine.data.validation import BinaryMatrix
+from saltmine.data.weights import Weights
 from saltmine.estimators.base import PatternModel
-from saltmine.estimators.parameters import check_choice, check_count, check_flag, check_number, check_starts, is_real
 from saltmine.estimators.runs import best_of_runs
-from saltmine.matrix.device import on_device, open_device
-from saltmine.matrix.labelled import LabelledMatrix
-from saltmine.matrix.operator import STORAGES, Operator, make_operator
-from saltmine.matrix.threads import ThreadTeam
-from saltmine.matrix.validation import BinaryMatrix
-from saltmine.matrix.weights import Weights
+from saltmine.parameters import check_choice, check_count, check_flag, check_number, check_starts, is_real
 from saltmine.progress import Listener, Progress
+from saltmine.solver.mdl_search import ALGORITHMS, PRECISION, USUALLY_DONE, Settings, Solution, Task
+from saltmine.solver.relaxed.device import on_device, open_device
+from saltmine.solver.relaxed.operator import STORAGES, Operator, make_operator
 
 if TYPE_CHECKING:
-    from saltmine.cluster.fitting import Found
-    from saltmine.cluster.inputs import LazyMatrix
-    from saltmine.wide import MakeOperator
+    from saltmine.data.lazy import LazyMatrix
+    from saltmine.distributed.fitting import Found
+    from saltmine.solver.wide import MakeOperator
 
 Result = TypeVar("Result")
 
@@ -108,7 +108,8 @@ class SaltModel(PatternModel):
     def _fit_blocks(self, X: Any, y: Any, item_names: Any, row_names: Any) -> None:
         """Fit data that is read lazily, or shared by a cluster."""
         # Few fits need a cluster.
-        from saltmine.cluster import fitting, inputs
+        from saltmine.data import lazy as inputs
+        from saltmine.distributed import fitting
 
         with ExitStack() as stack:
             client = stack.enter_context(fitting.open_client(self.client))
@@ -140,14 +141,14 @@ class SaltModel(PatternModel):
     def _is_tall(self, shape: tuple[int, int]) -> bool:
         """Say whether data is fitted in blocks of rows, in memory or not."""
         # Compiled code is loaded when it is needed.
-        from saltmine.tall import is_tall
+        from saltmine.solver.tall import is_tall
 
         return self.algorithm == "saltmine" and is_tall(shape)
 
     def _fit_tall(self, data: LazyMatrix | BinaryMatrix, y: Any, client: Any) -> None:
         """Fit data in blocks of rows, on a cluster or in this process."""
-        from saltmine.cluster.fitting import Labels
-        from saltmine.cluster.rows import open_row_crew, search_row_blocks
+        from saltmine.distributed.fitting import Labels
+        from saltmine.distributed.rows import open_row_crew, search_row_blocks
 
         classes, numbers = self._classes(y, data.shape[0])
         labels, as_one = Labels(numbers, len(classes)), not self._knows_classes
@@ -169,7 +170,7 @@ class SaltModel(PatternModel):
     def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
         """Run all restarts on data in memory and return the best solution."""
         # Compiled code is loaded when it is needed.
-        from saltmine.wide import is_wide, search_here
+        from saltmine.solver.wide import is_wide, search_here
 
         with ThreadTeam() as team:
             operator_of = self._operators(team)

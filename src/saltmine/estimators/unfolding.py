@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.model.items import ItemFigures, entries
+from saltmine.solver.items import ItemFigures, entries
 
 
 class ByColumn:

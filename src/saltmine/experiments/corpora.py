@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from saltmine.readers.documents import Documents, Fields, file_documents
-from saltmine.readers.table import WORDS, ReadError, Table
-from saltmine.readers.words import document_words, stop_words_of, word_matrix
+from saltmine.io.documents import Documents, Fields, file_documents
+from saltmine.io.table import WORDS, ReadError, Table
+from saltmine.io.words import document_words, stop_words_of, word_matrix
 
 NEWS, REVIEWS = "news4.jsonl.xz", "movie.jsonl.xz"
 #: Words to leave out, where the folder of the documents has such a list.

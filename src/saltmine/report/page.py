@@ -11,9 +11,9 @@ from importlib.resources import files
 from os import PathLike
 from typing import Any
 
+from saltmine.atomic import whole_file
+from saltmine.fitted.summary import outline
 from saltmine.report.payload import payload
-from saltmine.report.summary import outline
-from saltmine.whole import whole_file
 
 STYLES = ("base.css", "map.css", "cards.css", "pictures.css", "small.css")
 # Each file uses what those before it define.

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from saltmine.colours import SHARED as SHARED_COLOUR
 from saltmine.colours import class_colours
 from saltmine.estimators.base import PatternModel
-from saltmine.report import summary
+from saltmine.fitted import summary
 from saltmine.report.coverage import share_of_ones_covered
 from saltmine.report.layout import kind_of_items, layout_of
 from saltmine.report.parts import Parts, number

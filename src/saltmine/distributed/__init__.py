@@ -1,0 +1,1 @@
+"""Blocks of the data on the workers of a Dask cluster."""

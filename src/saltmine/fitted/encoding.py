@@ -1,0 +1,121 @@
+"""Encode rows with the patterns of a class: which patterns a row uses, and how many nats that takes.
+
+Every class has a code table of its own, with the codes that its rows of the training data would get: a pattern or an
+item that is rare in a class is expensive there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltmine.data.threads import cut
+from saltmine.data.validation import BinaryMatrix
+
+# Pseudo-count for patterns and items that a class never used: the code exists, but it is long.
+PSEUDO_COUNT = 0.5
+# Gains are compared after rounding, so that the last bit of a sum never decides.
+DECIMALS = 9
+
+Bools = NDArray[np.bool_]
+Nats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CodeTable:
+    """Patterns of one class, (r, n), and the code lengths of patterns and of single items in nats."""
+
+    patterns: Bools
+    pattern_nats: Nats
+    item_nats: Nats
+
+    @classmethod
+    def from_counts(
+        cls, patterns: Bools, usage: NDArray[np.int64], noise: NDArray[np.int64], occurs: Bools
+    ) -> CodeTable:
+        """Make the table of a class from how often it used every pattern and erred in every item.
+
+        Items that occur nowhere in the training data take no share of the code, so that empty columns change
+        nothing; in new rows they cost as much as an item that this class never erred in.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> table = CodeTable.from_counts(np.ones((1, 2), bool), np.array([6]), np.array([1, 1]), np.ones(2, bool))
+        >>> bool(table.pattern_nats[0] < table.item_nats[0])
+        True
+        """
+        counts = np.concatenate([usage, noise]) + PSEUDO_COUNT
+        total = counts[: len(usage)].sum() + counts[len(usage) :][occurs].sum()
+        # A class that saw nothing at all still has codes: all equally long.
+        nats = -np.log(counts / max(total, PSEUDO_COUNT))
+        return cls(patterns, nats[: len(usage)], nats[len(usage) :])
+
+
+def encode(rows: BinaryMatrix, table: CodeTable) -> tuple[Bools, Nats]:
+    """Choose for every row the patterns that shorten its code: usage (m, r) and length in nats (m,).
+
+    The pattern that saves most comes first, again and again; then every pattern that others made superfluous goes;
+    until neither adding nor removing a pattern shortens the code.
+    """
+    rank = len(table.patterns)
+    length = np.asarray(rows @ table.item_nats, dtype=np.float64).copy()
+    usage = np.zeros((rows.shape[0], rank), dtype=bool)
+    items = np.flatnonzero(table.patterns.any(axis=0))
+    if len(items) == 0:
+        return usage, length
+    patterns, item_nats = table.patterns[:, items], table.item_nats[items]
+    for part in cut(rows.shape[0], len(items), panel_cells=1 << 22):
+        panel = rows[part][:, items]
+        dense = panel if isinstance(panel, np.ndarray) else panel.toarray() != 0
+        # Covering a one saves its code; covering a zero costs as much.
+        savings = np.where(dense, item_nats, -item_nats)
+        usage[part] = _choose(savings, patterns, table.pattern_nats)
+        length[part] += usage[part] @ table.pattern_nats - (savings * _covered(usage[part], patterns)).sum(axis=1)
+    return usage, length
+
+
+def _choose(savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:
+    usage = np.zeros((len(savings), len(patterns)), dtype=bool)
+    active = np.arange(len(savings))
+    while len(active):
+        before = usage[active]
+        covered = _cover(before.copy(), savings[active], patterns, pattern_nats)
+        usage[active] = _prune(covered, savings[active], patterns, pattern_nats)
+        active = active[(usage[active] != before).any(axis=1)]
+    return usage
+
+
+def _covered(usage: Bools, patterns: Bools) -> Bools:
+    return np.asarray(usage.astype(np.float64) @ patterns > 0)
+
+
+def _cover(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:
+    """Add the pattern with the largest gain to every row until none gains."""
+    left = savings * ~_covered(usage, patterns)
+    columns = patterns.T.astype(np.float64)
+    active = np.arange(len(savings))
+    while len(active):
+        gains = np.round(left[active] @ columns - pattern_nats, DECIMALS)
+        gains[usage[active]] = -np.inf
+        best = gains.argmax(axis=1)
+        helps = gains[np.arange(len(active)), best] > 0
+        active, best = active[helps], best[helps]
+        usage[active, best] = True
+        left[active] *= ~patterns[best]
+    return usage
+
+
+def _prune(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:
+    """Take away, one after the other, the patterns whose own cells do not pay for them."""
+    cover_count = usage.astype(np.int64) @ patterns
+    for s in range(len(patterns)):
+        rows = np.flatnonzero(usage[:, s])
+        alone = (cover_count[rows] == 1) & patterns[s]
+        gain = np.round((savings[rows] * alone).sum(axis=1) - pattern_nats[s], DECIMALS)
+        superfluous = rows[gain <= 0]
+        usage[superfluous, s] = False
+        cover_count[superfluous] -= patterns[s]
+    return usage

@@ -1,0 +1,1 @@
+"""Description lengths, evidence and tests: pure functions of counts."""

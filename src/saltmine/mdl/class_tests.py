@@ -1,0 +1,83 @@
+"""Fisher's exact test of what is said to belong to a class, corrected for the number of tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def find_carriers(bits: BitMatrix, model: BinaryModel) -> NDArray[np.bool_]:
+    """Say which rows have more than half of a pattern's items, whether or not the model says that they use it: (m, r).
+
+    The items are the shared ones, so that no class is favoured by what it adds; for a pattern of a single class all
+    that it has there, and all that any class has where fewer than two are shared.
+    """
+    carriers = np.empty(model.Y.shape, dtype=bool)
+    several = (bits.used(model.Y) > 0).sum(axis=0) >= 2
+    for s in range(model.rank):
+        items = model.X[:, s]
+        if not several[s] or bits.weights.items @ items < 2:
+            items = items | model.V[:, :, s].any(axis=0)
+        carriers[:, s] = 2 * bits.carried(items) > bits.weights.items @ items
+    return carriers
+
+
+def fisher_tests(successes: Counts, trials: Counts, other_successes: Counts, other_trials: Counts) -> Floats:
+    """Return one-sided p-values of Fisher's exact test: that the first share is no higher than the second.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fisher_tests(np.array([8]), np.array([10]), np.array([1]), np.array([6])).round(4)
+    array([0.0245])
+    """
+    from scipy.stats import hypergeom
+
+    all_rows, all_successes = trials + other_trials, successes + other_successes
+    p_values: Floats = hypergeom.sf(successes - 1, all_rows, all_successes, trials)
+    # No rows say nothing against it.
+    return np.where(all_rows > 0, p_values, 1.0)
+
+
+def highest_of_all(owner: NDArray[np.intp], successes: Counts, trials: Counts, others: NDArray[np.bool_]) -> Floats:
+    """Test that a class has a higher share than every single one of the others: the largest of the p-values.
+
+    Parameters
+    ----------
+    owner : (k,) int
+        The class that each claim is about.
+    successes, trials : (c, k) int
+        Counts of every class.
+    others : (c, k) bool
+        The classes to compare with.
+    """
+    claims = np.arange(len(owner))
+    p_values = np.zeros(len(owner))
+    for b in range(len(successes)):
+        against = fisher_tests(successes[owner, claims], trials[owner, claims], successes[b], trials[b])
+        p_values = np.where(others[b] & (owner != b), np.maximum(p_values, against), p_values)
+    return p_values
+
+
+def correct(p_values: Floats) -> Floats:
+    """Return Benjamini and Hochberg's q-values; NaN stays NaN and counts as no test.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> correct(np.array([0.01, np.nan, 0.04]))
+    array([0.02,  nan, 0.04])
+    """
+    from scipy.stats import false_discovery_control
+
+    tested = ~np.isnan(p_values)
+    q_values = np.full(len(p_values), np.nan)
+    if tested.any():
+        q_values[tested] = false_discovery_control(np.clip(p_values[tested], 0, 1))
+    return q_values

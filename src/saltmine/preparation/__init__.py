@@ -1,8 +1,0 @@
-"""Tables that are not yet 0/1 become items."""
-
-from saltmine.preparation.transformer import Prepare
-
-# As a step of a pipeline it reads like a verb: make_pipeline(saltmine.prepare(), CSalt()).
-prepare = Prepare
-
-__all__ = ["Prepare", "prepare"]

@@ -1,0 +1,309 @@
+"""The transformer that turns a table into items."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from saltmine.data.validation import demand_distinct
+from saltmine.preprocessing.columns import (
+    Codes,
+    Column,
+    Constant,
+    Encoder,
+    Flag,
+    Intervals,
+    Values,
+    YesNo,
+    choose_encoder,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ERROR, ITEM, IGNORE = "error", "item", "ignore"
+# `items_of` keeps matrices with more cells sparse.
+MOST_DENSE_CELLS = 1 << 28
+# Tables with as many rows are worth several threads.
+LONG = 20_000
+
+Result = TypeVar("Result")
+
+
+class Prepare(TransformerMixin, BaseEstimator):
+    """Turn the columns of a table into yes/no items with readable names; use it before `CSalt` in a pipeline.
+
+    A column of 0 and 1, or of yes and no, is an item as it is; one with a single value is left out. A column of text,
+    categories or few different numbers has an item per value (``colour=red``). Every other numeric column is cut into
+    intervals (``age<30``, ``30<=age<60``, ``age>=60``). New data gets the same items: a value that was not there has
+    none, a column that was not there is left out.
+
+    Parameters
+    ----------
+    bins : int
+        Into how many parts of about equal size numeric columns are cut; one with no more than so many different
+        values has an item per value instead.
+    thresholds : dict of column to list of numbers, optional
+        Where to cut these columns.
+    missing : {"error", "item", "ignore"}
+        What a missing value is: a mistake, an item of its own (``age missing``), or no item at all.
+    sparse_output : bool
+        Return a CSR array in place of a DataFrame. It has no names: pass ``item_names=prepare.item_names_`` to fit.
+
+    Attributes
+    ----------
+    item_names_ : (n,) text
+        All items.
+    left_out_ : list of text
+        Columns with a single value.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from saltmine import Prepare
+    >>> table = pd.DataFrame({"age": [25, 61, 70], "colour": ["red", "blue", "red"], "member": [1, 0, 1]})
+    >>> Prepare(thresholds={"age": [60]}).fit_transform(table).astype(int)
+       age<60  age>=60  colour=blue  colour=red  member
+    0       1        0            0           1       1
+    1       0        1            1           0       0
+    2       0        1            0           1       1
+    """
+
+    def __init__(
+        self,
+        *,
+        bins: int = 4,
+        thresholds: Mapping[str, Sequence[float]] | None = None,
+        missing: str = ERROR,
+        sparse_output: bool = False,
+    ) -> None:
+        self.bins = bins
+        self.thresholds = thresholds
+        self.missing = missing
+        self.sparse_output = sparse_output
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Look at every column and choose its items."""
+        self._fit_codes(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:
+        """Choose the items and return them, (m, n), as `transform` does."""
+        frame, codes = self._fit_codes(X)
+        return self._items(codes, frame.index)
+
+    def transform(self, X: Any) -> Any:
+        """Return the items of every row: a DataFrame of truth values, or CSR with ``sparse_output``."""
+        check_is_fitted(self)
+        frame = self._known_columns(X)
+        columns = _columns(frame)
+        return self._items(_each(self._encode, columns, self._encoders), frame.index)
+
+    def items_of(self, X: Any, fit: bool = False) -> Any:
+        """Return the items as a matrix without names, dense, or CSR where that would take much memory."""
+        if fit:
+            frame, codes = self._fit_codes(X)
+        else:
+            check_is_fitted(self)
+            frame = self._known_columns(X)
+            codes = _each(self._encode, _columns(frame), self._encoders)
+        if len(frame) * len(self.item_names_) > MOST_DENSE_CELLS:
+            return self._sparse(codes, len(frame))
+        return self._dense(codes, len(frame))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the items."""
+        check_is_fitted(self)
+        return self.item_names_
+
+    # ------------------------------------------------------------------ for files
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that was learned as plain values."""
+        check_is_fitted(self)
+        columns = [
+            {"kind": encoder.kind, "missing": encoder.column in self._with_missing, **vars(encoder)}
+            for encoder in self._encoders
+        ]
+        return {"missing": self.missing, "bins": self.bins, "columns": columns}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Prepare:
+        """Make a fitted transformer of what `to_dict` returned; KeyError, TypeError or ValueError if it is not that."""
+        prepare = cls(bins=int(plain["bins"]), missing=plain["missing"])
+        prepare._check_parameters()
+        encoders = [_encoder_from(column) for column in plain["columns"]]
+        with_missing = {str(column["column"]) for column in plain["columns"] if column["missing"]}
+        prepare._keep(encoders, with_missing)
+        prepare.n_features_in_ = len(encoders)
+        prepare.feature_names_in_ = np.array([encoder.column for encoder in encoders], dtype=object)
+        return prepare
+
+    # ------------------------------------------------------------------ fitting
+
+    def _fit_codes(self, X: Any) -> tuple[pd.DataFrame, list[Codes]]:
+        self._check_parameters()
+        frame = self._as_frame(X)
+        given = {str(column): list(cuts) for column, cuts in (self.thresholds or {}).items()}
+        for name in given:
+            if name not in frame.columns:
+                raise ValueError(f"There is no column {name!r} to cut at thresholds; see its name in the table.")
+
+        def choose(column: Column) -> Encoder:
+            self._reject_missing(column)
+            return choose_encoder(column, self.bins, given.get(column.name))
+
+        columns = _columns(frame)
+        encoders = _each(choose, columns)
+        self._keep(encoders, {column.name for column in columns if column.missing is not None})
+        # All has gone well: only now is the former state, if there was one, replaced.
+        validate_data(self, X, skip_check_array=True)
+        return frame, _each(self._encode, columns, encoders)
+
+    def _keep(self, encoders: list[Encoder], with_missing: set[str]) -> None:
+        names = np.array([name for encoder in encoders for name in self._names(encoder, with_missing)], dtype=object)
+        demand_distinct(names)
+        if not len(names):
+            raise ValueError("No column has more than one value, so there is nothing to find; check the table.")
+        self.left_out_ = [encoder.column for encoder in encoders if isinstance(encoder, Constant)]
+        self._encoders, self._with_missing, self.item_names_ = encoders, with_missing, names
+
+    def _names(self, encoder: Encoder, with_missing: set[str]) -> list[str]:
+        extra = [f"{encoder.column} missing"] if self.missing == ITEM and encoder.column in with_missing else []
+        return encoder.items + extra
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.bins, Integral) or isinstance(self.bins, bool) or self.bins < 2:
+            raise ValueError(f"bins must be a whole number of at least 2, not {self.bins!r}.")
+        if self.missing not in (ERROR, ITEM, IGNORE):
+            raise ValueError(f"missing must be 'error', 'item' or 'ignore', not {self.missing!r}.")
+        if not isinstance(self.thresholds, Mapping | None):
+            raise ValueError(f"thresholds must be a dict such as {{'age': [18, 60]}}, not {self.thresholds!r}.")
+        for column, cuts in (self.thresholds or {}).items():
+            numbers = isinstance(cuts, Sequence) and not isinstance(cuts, str) and len(cuts) > 0
+            if not numbers or not all(isinstance(cut, Real) and np.isfinite(cut) for cut in cuts):
+                raise ValueError(
+                    f"The thresholds of {column!r} must be a list of numbers such as [18, 60], not {cuts!r}."
+                )
+
+    # ------------------------------------------------------------------ rows
+
+    def _as_frame(self, X: Any) -> pd.DataFrame:
+        import pandas as pd
+
+        if sp.issparse(X):
+            raise ValueError("X is sparse, so it is a matrix already; pass it to the estimator as it is.")
+        if hasattr(X, "to_pandas"):
+            X = X.to_pandas()
+        if isinstance(X, pd.DataFrame):
+            frame = X
+        else:
+            array = np.asarray(X)
+            if array.ndim != 2:
+                raise ValueError(
+                    f"X must be a table with rows and columns, not of {array.ndim} dimensions. Reshape your data."
+                )
+            frame = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
+        if frame.shape[0] < 1 or frame.shape[1] < 1:
+            raise ValueError(
+                f"X has {frame.shape[0]} rows and {frame.shape[1]} columns; at least one of each is needed."
+            )
+        frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
+        demand_distinct(frame.columns.to_numpy())
+        return frame
+
+    def _known_columns(self, X: Any) -> pd.DataFrame:
+        """Return the columns of the fit, in its order; others are left out."""
+        frame = self._as_frame(X)
+        wanted = [encoder.column for encoder in self._encoders]
+        missing = [column for column in wanted if column not in frame.columns]
+        if missing:
+            more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+            raise ValueError(f"The column {missing[0]!r}{more} is missing; new data needs all columns of the fit.")
+        return frame[wanted]
+
+    def _encode(self, column: Column, encoder: Encoder) -> Codes:
+        codes = encoder.encode(column)
+        if column.missing is not None:
+            self._reject_missing(column)
+            if self.missing == ITEM and encoder.column in self._with_missing:
+                codes = np.where(column.missing, len(encoder.items), codes)
+        return codes
+
+    def _reject_missing(self, column: Column) -> None:
+        if self.missing == ERROR and column.missing is not None:
+            gaps = np.flatnonzero(column.missing)
+            more = f" (and {len(gaps) - 1:,} more rows)" if len(gaps) > 1 else ""
+            raise ValueError(
+                f"Column {column.name!r} has no value in row {gaps[0]}{more}, counted from 0; choose missing='item' "
+                "for an item of its own or missing='ignore' for none (--missing item or ignore), or fill the gaps."
+            )
+
+    def _items(self, codes: list[Codes], index: pd.Index[Any]) -> Any:
+        import pandas as pd
+
+        if self.sparse_output:
+            return self._sparse(codes, len(index))
+        return pd.DataFrame(self._dense(codes, len(index)), columns=self.item_names_, index=index, copy=False)
+
+    def _offsets(self) -> NDArray[np.int64]:
+        """Return where the items of every column begin, and where the last ones end."""
+        return np.cumsum([0, *(len(self._names(encoder, self._with_missing)) for encoder in self._encoders)])
+
+    def _dense(self, codes: list[Codes], n_rows: int) -> NDArray[np.bool_]:
+        offsets = self._offsets()
+        # Column by column in memory, as tables are.
+        items = np.empty((n_rows, offsets[-1]), dtype=bool, order="F")
+
+        def fill(column: Codes, begin: int, end: int) -> None:
+            for k in range(end - begin):
+                np.equal(column, k, out=items[:, begin + k])
+
+        _each(fill, codes, offsets[:-1].tolist(), offsets[1:].tolist())
+        return items
+
+    def _sparse(self, codes: list[Codes], n_rows: int) -> sp.csr_array:
+        offsets = self._offsets()
+        table = np.stack(codes, axis=1)
+        has = table >= 0
+        indices = (table + offsets[:-1])[has]
+        indptr = np.concatenate([[0], np.cumsum(has.sum(axis=1))])
+        return sp.csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n_rows, offsets[-1]))
+
+
+def _each(function: Callable[..., Result], column_wise: Sequence[Any], *more: Sequence[Any]) -> list[Result]:
+    """Call the function for every column, on all cores where the table is long enough to pay for it."""
+    if len(column_wise[0]) < LONG:
+        return list(map(function, column_wise, *more))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(function, column_wise, *more))
+
+
+def _columns(frame: pd.DataFrame) -> list[Column]:
+    return [Column(frame.iloc[:, j], name) for j, name in enumerate(frame.columns)]
+
+
+def _encoder_from(plain: Mapping[str, Any]) -> Encoder:
+    column = str(plain["column"])
+    if plain["kind"] == Flag.kind:
+        return Flag(column)
+    if plain["kind"] == YesNo.kind:
+        return YesNo(column, str(plain["yes"]))
+    if plain["kind"] == Constant.kind:
+        return Constant(column)
+    if plain["kind"] == Values.kind:
+        return Values(column, tuple(str(value) for value in plain["values"]))
+    if plain["kind"] == Intervals.kind:
+        return Intervals(column, tuple(float(cut) for cut in plain["thresholds"]))
+    raise ValueError(f"there is no kind of column {plain['kind']!r}")

@@ -1,1 +1,0 @@
-"""The searches of the methods that C-Salt is compared with."""

@@ -1,0 +1,192 @@
+"""What a fitted model knows of the items, kept for one of those that are identical and unfolded on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
+
+Bools = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+Indices = NDArray[np.intp]
+
+
+def entries(components: Bools, alterations: Bools) -> tuple[Indices, Indices, Indices]:
+    """List what the patterns consist of: pattern, item and class of every entry, -1 for the shared part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shared = np.array([[True, False]])
+    >>> altered = np.array([[[False, True]], [[False, False]]])
+    >>> [column.tolist() for column in entries(shared, altered)]
+    [[0, 0], [0, 1], [-1, 0]]
+    """
+    parts = [np.nonzero(part) for part in (components, *alterations)]
+    owner = np.repeat(np.arange(-1, len(alterations)), [len(part[0]) for part in parts])
+    pattern, item = (np.concatenate(axis) for axis in zip(*parts, strict=True))
+    order = np.lexsort((item, owner, pattern))
+    return pattern[order], item[order], owner[order]
+
+
+@dataclass(frozen=True)
+class ItemFigures:
+    """Patterns and counts of distinct items, and the distinct item of every column.
+
+    Attributes
+    ----------
+    item_of : (n,) int
+        The item of every column; -1 for a column without ones.
+    components, alterations : (r, items), (c, r, items) bool
+    item_counts, noise_counts : (c, items) int
+        Ones, and cells that the model gets wrong.
+    hits, carrier_hits : (c, entries) int
+        How often the item of every entry, in the order of `entries`, occurs in the rows that use the pattern, and in
+        those that carry it; a model file of an early version does not know the latter.
+    """
+
+    item_of: NDArray[np.integer[Any]]
+    components: Bools
+    alterations: Bools
+    item_counts: NDArray[np.integer[Any]]
+    noise_counts: NDArray[np.integer[Any]]
+    hits: NDArray[np.integer[Any]]
+    carrier_hits: NDArray[np.integer[Any]] | None
+
+    @classmethod
+    def of(cls, bits: BitMatrix, model: BinaryModel, carriers: Bools, item_of: Indices) -> ItemFigures:
+        """Count what the tables need; ``carriers``, (m, r), are the rows that carry a pattern."""
+        components, alterations = np.ascontiguousarray(model.X.T), model.V.transpose(0, 2, 1).copy()
+        pattern, item, _ = entries(components, alterations)
+        # The smallest type that counts all rows: there may be millions of entries.
+        small = np.min_scalar_type(-sum(bits.class_sizes) - 1)
+        return cls(
+            item_of.astype(np.int32) if bits.shape[1] < 2**31 else item_of,
+            components,
+            alterations,
+            bits.class_counts.astype(small),
+            bits.noise_counts(model).astype(small),
+            count_hits(bits, model.Y, pattern, item).astype(small),
+            count_hits(bits, carriers, pattern, item).astype(small),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[ItemFigures]) -> ItemFigures:
+        """Put the figures of blocks of columns one after the other."""
+        offsets = np.concatenate([[0], np.cumsum([part.components.shape[1] for part in parts])])
+        listed = [entries(part.components, part.alterations) for part in parts]
+        pattern = np.concatenate([found[0] for found in listed])
+        item = np.concatenate([found[1] + offset for found, offset in zip(listed, offsets, strict=False)])
+        order = np.lexsort((item, np.concatenate([found[2] for found in listed]), pattern))
+        carrier_hits = [part.carrier_hits for part in parts if part.carrier_hits is not None]
+        return cls(
+            np.concatenate(
+                [np.where(part.item_of >= 0, part.item_of + at, -1) for part, at in zip(parts, offsets, strict=False)]
+            ),
+            np.concatenate([part.components for part in parts], axis=1),
+            np.concatenate([part.alterations for part in parts], axis=2),
+            np.concatenate([part.item_counts for part in parts], axis=1),
+            np.concatenate([part.noise_counts for part in parts], axis=1),
+            np.concatenate([part.hits for part in parts], axis=1)[:, order],
+            np.concatenate(carrier_hits, axis=1)[:, order],
+        )
+
+    def carried(self) -> Counts:
+        """Count the columns that every class has in every pattern, (c, r)."""
+        weights = np.bincount(self.item_of[self.item_of >= 0], minlength=self.components.shape[1])
+        # One pattern at a time: a product would make numbers of all entries at once.
+        patterns = range(len(self.components))
+        counts = [[weights @ (self.components[s] | altered[s]) for s in patterns] for altered in self.alterations]
+        return np.array(counts, dtype=np.int64).reshape(len(self.alterations), len(self.components))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies and files leave out what was unfolded on demand.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    def keep(self, patterns: Indices) -> ItemFigures:
+        """Return the figures of these patterns, in this order."""
+        pattern, item, owner = entries(self.components, self.alterations)
+        new = np.full(len(self.components), -1)
+        new[patterns] = np.arange(len(patterns))
+        chosen = np.flatnonzero(new[pattern] >= 0)
+        order = chosen[np.lexsort((item[chosen], owner[chosen], new[pattern[chosen]]))]
+        return replace(
+            self,
+            components=self.components[patterns],
+            alterations=self.alterations[:, patterns],
+            hits=self.hits[:, order],
+            carrier_hits=None if self.carrier_hits is None else self.carrier_hits[:, order],
+        )
+
+    def unfold(self, figures: NDArray[Any]) -> NDArray[Any]:
+        """Give every column the figure of its item, on the last axis; none, or zero, to those without ones."""
+        if np.array_equal(self.item_of, np.arange(figures.shape[-1])):
+            return figures
+        # One more item, for columns without ones: it is number -1.
+        padded = np.concatenate([figures, np.zeros((*figures.shape[:-1], 1), dtype=figures.dtype)], axis=-1)
+        return np.take(padded, self.item_of, axis=-1)
+
+    @cached_property
+    def all_components(self) -> Bools:
+        """Shared patterns over all columns, (r, n)."""
+        return self.unfold(self.components)
+
+    @cached_property
+    def all_alterations(self) -> Bools:
+        """Alterations over all columns, (c, r, n)."""
+        return self.unfold(self.alterations)
+
+    @cached_property
+    def all_item_counts(self) -> Counts:
+        """Ones of every class and column, (c, n)."""
+        return self.unfold(self.item_counts).astype(np.int64)
+
+    @cached_property
+    def all_noise_counts(self) -> Counts:
+        """Cells in error of every class and column, (c, n)."""
+        return self.unfold(self.noise_counts).astype(np.int64)
+
+    @cached_property
+    def _keys(self) -> NDArray[np.int64]:
+        return self._key(*entries(self.components, self.alterations))
+
+    def _key(self, pattern: Indices, item: NDArray[np.integer[Any]], owner: Indices) -> NDArray[np.int64]:
+        c, n_items = len(self.alterations), self.components.shape[1]
+        key: NDArray[np.int64] = (pattern.astype(np.int64) * (c + 1) + owner + 1) * n_items + item
+        return key
+
+    def hits_of(self, pattern: Indices, column: Indices, owner: Indices) -> tuple[Counts, Counts | None]:
+        """Return the hits of entries that are given by columns."""
+        place = np.searchsorted(self._keys, self._key(pattern, self.item_of[column], owner))
+        hits = self.hits[:, place].astype(np.int64)
+        return hits, None if self.carrier_hits is None else self.carrier_hits[:, place].astype(np.int64)
+
+    def sparse(self, part: Bools) -> sp.csr_array:
+        """Return a part of the patterns, (r, items), as a sparse matrix over all columns, (r, n)."""
+        columns = [np.flatnonzero(self.unfold(of_pattern)) for of_pattern in part]
+        edges = np.concatenate([[0], np.cumsum([len(found) for found in columns])])
+        # Both of one type, or scipy widens them.
+        index = np.int32 if max(int(edges[-1]), len(self.item_of)) < 2**31 else np.int64
+        indices = np.concatenate([np.zeros(0, dtype=np.intp), *columns]).astype(index)
+        ones = np.ones(len(indices), dtype=bool)
+        return sp.csr_array((ones, indices, edges.astype(index)), shape=(len(part), len(self.item_of)))
+
+
+def count_hits(bits: BitMatrix, rows: Bools, pattern: Indices, item: Indices) -> Counts:
+    """Count for every entry, of this pattern and item, how often its item occurs in the rows of its pattern.
+
+    ``rows``, (m, r), says which these are: those that use it, or those that carry it. Shape (c, entries).
+    """
+    hits = np.zeros((len(bits.blocks), len(pattern)), dtype=np.int64)
+    for s, words in enumerate(bits.layout.pack(rows.T)):
+        of_pattern = np.flatnonzero(pattern == s)
+        hits[:, of_pattern] = bits.hits(words, item[of_pattern])
+    return hits

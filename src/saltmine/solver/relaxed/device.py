@@ -1,0 +1,191 @@
+"""Devices: numpy on this machine's processor, or another array library on a device of its own.
+
+Other libraries are used through the array API (array-api-compat), so that the solver is written once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from saltmine.data.validation import BinaryMatrix
+from saltmine.data.weights import Weights
+from saltmine.solver.relaxed.operator import AfterItems, AfterRows
+
+# An array of whatever library the device belongs to.
+Array = Any
+
+# Sparse input of up to so many cells (1 GiB in single precision) is held dense: devices multiply that faster.
+DENSE_CELLS = 1 << 28
+
+
+@dataclass(frozen=True)
+class Device:
+    """An array library, and one of its devices.
+
+    Attributes
+    ----------
+    xp : namespace
+        The library, as the array API has it.
+    place : object
+        The device, as the library names it.
+    wide : dtype
+        For long sums: double precision, where the device has it.
+    sparse : callable
+        Puts a CSR matrix on the device, as something that ``@`` multiplies.
+    """
+
+    xp: Any
+    place: Any
+    wide: Any
+    sparse: Callable[[sp.csr_array], Any]
+
+    def put(self, array: NDArray[Any]) -> Array:
+        """Return a copy on the device."""
+        return self.xp.asarray(array, device=self.place, copy=True)
+
+    def get(self, array: Array) -> NDArray[Any]:
+        """Return the array as one of numpy."""
+        if isinstance(array, np.ndarray):
+            return array
+        return np.asarray(import_module("array_api_compat").to_device(array, "cpu"))
+
+
+HOST = Device(np, "cpu", np.float64, lambda matrix: matrix)
+
+
+class DeviceOperator:
+    """Data that lives on a device, in single precision; see `saltmine.solver.relaxed.operator.Operator`.
+
+    Products of device arrays stay on the device; those of numpy arrays come back as numpy arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> operator = DeviceOperator(np.array([[1, 0], [1, 1]], dtype=bool), [slice(0, 2)], HOST)
+    >>> operator.transposed_times(np.array([[1.0], [0.5]], dtype=np.float32)).tolist()
+    [[[1.5], [0.5]]]
+    """
+
+    def __init__(
+        self, matrix: BinaryMatrix, blocks: list[slice], device: Device, weights: Weights | None = None
+    ) -> None:
+        self.shape = (matrix.shape[0], matrix.shape[1])
+        self.blocks = blocks
+        self.device = device
+        self.weights = weights or Weights.ones(self.shape)
+        self.item_counts: NDArray[np.int64] = matrix.T @ self.weights.rows
+        if isinstance(matrix, np.ndarray) or self.shape[0] * self.shape[1] <= DENSE_CELLS:
+            dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray() != 0
+            data = device.xp.asarray(device.put(dense), dtype=device.xp.float32)
+            self._classes = [data[rows] for rows in blocks]
+            self._transposed = [of_class.T for of_class in self._classes]
+        else:
+            parts = [sp.csr_array(matrix[rows], dtype=np.float32) for rows in blocks]
+            self._classes = [device.sparse(part) for part in parts]
+            self._transposed = [device.sparse(sp.csr_array(part.T)) for part in parts]
+
+    def transposed_times(self, usage: Array, then: AfterItems | None = None) -> Array:
+        """Return ``D_a^T Y_a`` for every class; ``then`` is called once, for all items."""
+        there = self._there(usage)
+        products = [part @ there[rows] for part, rows in zip(self._transposed, self.blocks, strict=True)]
+        out = self._back(self.device.xp.stack(products), usage)
+        if then is not None:
+            then(out, slice(0, self.shape[1]))
+        return out
+
+    def times(self, weights: Array, then: AfterRows | None = None) -> Array:
+        """Return ``D_a W_a`` for every class; ``then`` is called once per class."""
+        there = self._there(weights)
+        products = [part @ there[a] for a, part in enumerate(self._classes)]
+        out = self._back(self.device.xp.concat(products), weights)
+        if then is not None:
+            for a, rows in enumerate(self.blocks):
+                then(out, a, rows)
+        return out
+
+    def _there(self, array: Array) -> Array:
+        return self.device.put(array) if isinstance(array, np.ndarray) else array
+
+    def _back(self, product: Array, array: Array) -> Array:
+        """Bring a product to where the array came from."""
+        return self.device.get(product) if isinstance(array, np.ndarray) else product
+
+
+def on_device(matrix: BinaryMatrix, blocks: list[slice], weights: Weights | None, device: str) -> DeviceOperator:
+    """Put the data on a device.
+
+    Parameters
+    ----------
+    device : str
+        A device of torch, such as "cuda", "cuda:1", "mps" or "cpu" (or with the library, "torch:cuda"), or "cupy".
+    """
+    return DeviceOperator(matrix, blocks, open_device(device), weights)
+
+
+def open_device(name: str) -> Device:
+    """Find the library and its device, and see that it works."""
+    if not isinstance(name, str):
+        raise ValueError(_unknown(name))
+    if name == "cupy":
+        return _cupy()
+    return _torch(name)
+
+
+def _unknown(name: object) -> str:
+    return f"device must be one of torch, such as 'cuda', 'cuda:1', 'mps' or 'cpu', or 'cupy'; got {name!r}."
+
+
+def _absent(name: str, why: Exception) -> str:
+    reason = " ".join(str(why).split("\n")[0].split()).rstrip(".")
+    return f"device {name!r} does not work on this machine ({reason}); leave device out to use the processor."
+
+
+def _torch(name: str) -> Device:
+    try:
+        torch, xp = import_module("torch"), import_module("array_api_compat.torch")
+    except ImportError as error:
+        raise ImportError(
+            f"device {name!r} needs torch and array-api-compat, which are not installed: pip install 'saltmine[gpu]'."
+        ) from error
+    try:
+        place = torch.device(name.removeprefix("torch:"))
+    except RuntimeError as error:
+        raise ValueError(_unknown(name)) from error
+    try:
+        torch.ones(1, device=place).cpu()
+    # What torch raises depends on the kind of device and on how torch was built.
+    except (RuntimeError, AssertionError, ImportError) as error:
+        raise ValueError(_absent(name, error)) from error
+
+    def sparse(matrix: sp.csr_array) -> Any:
+        parts = [torch.from_numpy(array) for array in (matrix.indptr, matrix.indices, matrix.data)]
+        with warnings.catch_warnings():
+            # torch tells that its sparse matrices may still change.
+            warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
+            return torch.sparse_csr_tensor(*parts, size=matrix.shape, device=place, check_invariants=False)
+
+    return Device(xp, place, xp.float32 if place.type == "mps" else xp.float64, sparse)
+
+
+def _cupy() -> Device:
+    try:
+        cupy, xp = import_module("cupy"), import_module("array_api_compat.cupy")
+        csr_matrix = import_module("cupyx.scipy.sparse").csr_matrix
+    except ImportError as error:
+        raise ImportError(
+            "device 'cupy' needs array-api-compat, pip install 'saltmine[gpu]', and the build of cupy for your CUDA, "
+            "such as pip install cupy-cuda12x; one of them is not installed."
+        ) from error
+    try:
+        place = cupy.ones(1).device
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise ValueError(_absent("cupy", error)) from error
+    return Device(xp, place, xp.float64, csr_matrix)

@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import zarr
+from cluster_block import Tally
+from distributed import Client, LocalCluster
+
+from saltmine.data import lazy as inputs
+from saltmine.data.lazy import is_lazy, open_blocks
+from saltmine.data.validation import as_binary
+from saltmine.distributed.connect import connect
+from saltmine.distributed.executor import DaskCrew
+from saltmine.io import ReadError
+
+N_ROWS, N_COLUMNS = 23, 17
+CELLS = (np.random.default_rng(3).random((N_ROWS, N_COLUMNS)) < 0.3).astype(np.uint8)
+CUTS = [0, 9, 9, 14, N_ROWS]  # rows of the files; one of them is empty
+NAMES = [f"item {column}" for column in range(N_COLUMNS)]
+SPARSE = ("dask, sparse", "npz, sparse")
+
+
+def of_dask(cells, folder):
+    return da.from_array(cells, chunks=(7, 5))
+
+
+def of_sparse_dask(cells, folder):
+    return of_dask(cells, folder).map_blocks(sp.csr_matrix)
+
+
+def of_zarr(cells, folder):
+    array = zarr.create_array(store=str(folder / "cells.zarr"), shape=cells.shape, chunks=(4, 5), dtype=cells.dtype)
+    array[:] = cells
+    return array
+
+
+def of_zarr_path(cells, folder):
+    of_zarr(cells, folder)
+    return folder / "cells.zarr"
+
+
+def each_file(cells, folder, save):
+    for number, (begin, end) in enumerate(pairwise(CUTS)):
+        save(folder / f"rows-{number}", cells[begin:end])
+    return folder
+
+
+def of_npz(cells, folder):
+    return each_file(cells, folder, lambda path, rows: np.savez(path, X=rows, y=rows[:, 0]))
+
+
+def of_sparse_npz(cells, folder):
+    return each_file(cells, folder, lambda path, rows: sp.save_npz(path, sp.csc_array(rows)))
+
+
+def of_parquet(cells, folder):
+    def save(path, rows):
+        names = NAMES if path.name.endswith("0") else NAMES[::-1]
+        pd.DataFrame(rows, columns=NAMES)[names].set_index(np.arange(len(rows)) * 3).to_parquet(f"{path}.parquet")
+
+    return each_file(cells, folder, save)
+
+
+KINDS = {
+    "dask": of_dask,
+    "dask, sparse": of_sparse_dask,
+    "zarr": of_zarr,
+    "zarr path": of_zarr_path,
+    "npz": of_npz,
+    "npz, sparse": of_sparse_npz,
+    "parquet": of_parquet,
+}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    """Every kind of input: tests that take it run once on each."""
+    return request.param
+
+
+@pytest.fixture
+def lazy(kind, tmp_path):
+    return KINDS[kind](CELLS, tmp_path)
+
+
+def dense(block):
+    return block.toarray() if sp.issparse(block) else block
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_blocks_make_up_the_matrix(lazy, kind, axis):
+    assert is_lazy(lazy)
+    data = open_blocks(lazy)
+    assert data.shape == CELLS.shape
+    length = CELLS.shape[axis]
+    for edges in ([0, length], [0, 1, length // 2, length], list(range(length + 1)), data.edges(axis, n_threads=3)):
+        blocks = dask.compute(*data.sources(axis, edges), scheduler="sync")
+        assert len(blocks) == len(edges) - 1
+        for block in blocks:
+            assert sp.issparse(block) == (kind in SPARSE)
+            assert block.dtype == (np.int8 if sp.issparse(block) else bool)
+            if sp.issparse(block):
+                assert block.format == "csr"
+                assert (block.data == 1).all()
+        np.testing.assert_array_equal(np.concatenate([dense(block) for block in blocks], axis=axis), CELLS)
+
+
+def test_names_come_from_parquet_only(lazy, kind):
+    names = open_blocks(lazy).item_names
+    assert (names is None) if kind != "parquet" else (names.tolist() == NAMES)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("value", [2, np.nan])
+def test_values_other_than_0_and_1_are_told_as_for_the_whole_matrix(kind, tmp_path, axis, value):
+    cells = CELLS.astype(np.float64)
+    cells[15, 11] = value
+    data = open_blocks(KINDS[kind](cells, tmp_path))
+    with pytest.raises(ValueError, match=r"Column 11 holds .* in row 15") as wanted:
+        as_binary(cells, None)
+    with pytest.raises(ValueError, match=r"Column .* in row 15") as told:
+        dask.compute(*data.sources(axis, data.edges(axis, n_threads=2)), scheduler="sync")
+    name = "'item 11'" if kind == "parquet" else "11"
+    assert str(told.value) == str(wanted.value).replace("Column 11", f"Column {name}")
+
+
+def test_binarize(kind, tmp_path):
+    counts = CELLS * np.arange(1, N_COLUMNS + 1, dtype=np.uint8)
+    (block,) = dask.compute(*open_blocks(KINDS[kind](counts, tmp_path)).sources(0, [0, N_ROWS], binarize=4))
+    np.testing.assert_array_equal(dense(block), counts > 4)
+
+
+def test_a_missing_cell_of_parquet(tmp_path):
+    pd.DataFrame({"hats": [True, None], "bags": [1, 0]}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=r"Column 'hats' holds a missing value .* in row 1"):
+        dask.compute(*open_blocks(tmp_path).sources(0, [0, 2]))
+
+
+def test_masked_chunks_have_missing_values():
+    masked = da.ma.masked_equal(da.from_array(CELLS, chunks=6), 1)
+    with pytest.raises(ValueError, match="holds a missing value"):
+        dask.compute(*open_blocks(masked).sources(0, [0, N_ROWS]))
+
+
+def test_blocks_are_many_enough_and_small_enough(monkeypatch, lazy):
+    data = open_blocks(lazy)
+    for axis in (0, 1):
+        for n_threads in (1, 2, 5, 1000):
+            edges = data.edges(axis, n_threads)
+            assert edges[0] == 0
+            assert edges[-1] == data.shape[axis]
+            assert (np.diff(edges) > 0).all()
+            assert len(edges) - 1 == min(n_threads, data.shape[axis])
+        monkeypatch.setattr(inputs, "BLOCK_BYTES", data.n_bytes // 4)
+        assert len(data.edges(axis)) - 1 >= 4
+        monkeypatch.undo()
+
+
+def test_blocks_begin_where_chunks_begin():
+    data = open_blocks(da.zeros((100, 8), chunks=((24, 1, 25, 27, 23), 8)))
+    assert data.edges(0, n_threads=4) == [0, 25, 50, 77, 100]
+
+
+def test_reading_is_left_to_the_workers(tmp_path):
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+        Client(cluster) as mine,
+        connect(mine) as client,
+    ):
+        for number, (kind, make) in enumerate(KINDS.items()):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            data = open_blocks(make(CELLS, folder))
+            with DaskCrew(client, DenseTally, data.sources(1, data.edges(1, n_threads=2))) as crew:
+                np.testing.assert_array_equal(np.hstack(crew.run("get")), CELLS, err_msg=kind)
+        data = open_blocks(of_dask(CELLS * 2, tmp_path))
+        with pytest.raises(ValueError, match=r"Column \d+ holds 2 in row \d+, which is neither 0 nor 1"):
+            DaskCrew(client, DenseTally, data.sources(0, data.edges(0, n_threads=2)))
+
+
+class DenseTally(Tally):
+    """Blocks of what a source gives, on a worker."""
+
+    def __init__(self, source):
+        super().__init__(dense(source))
+
+
+def test_headers_tell_the_shape_without_the_cells(tmp_path):
+    sp.save_npz(tmp_path / "a.npz", sp.eye_array(5000, 6000, format="csr"), compressed=False)
+    damaged = bytearray((tmp_path / "a.npz").read_bytes())
+    damaged[damaged.index(b"data.npy") + 20000] ^= 1
+    (tmp_path / "a.npz").write_bytes(damaged)
+    data = open_blocks(tmp_path)
+    assert data.shape == (5000, 6000)
+    with pytest.raises(ReadError, match=r"a\.npz is no npz archive or is damaged \(Bad CRC"):
+        dask.compute(*data.sources(0, [0, 5000]))
+
+
+def test_is_lazy_is_cheap_and_knows_what_is_not():
+    for other in ([[0, 1]], CELLS, sp.csr_array(CELLS), pd.DataFrame(CELLS), "baskets.csv", Path("a.npz"), None):
+        assert not is_lazy(other)
+    code = "import sys; from saltmine.data.lazy import is_lazy; is_lazy('.'); print('dask' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+def save(path, rows=2, columns=3):
+    if path.suffix == ".npz":
+        sp.save_npz(path, sp.csr_array((rows, columns)))
+    else:
+        pd.DataFrame(np.zeros((rows, columns), int), columns=NAMES[:columns]).to_parquet(path)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_files_of_different_width(tmp_path, suffix):
+    save(tmp_path / f"a{suffix}")
+    save(tmp_path / f"b{suffix}", columns=4)
+    with pytest.raises(ReadError, match=rf"a{suffix} has 3 columns and .*b{suffix} has 4; each file must have some"):
+        open_blocks(tmp_path)
+
+
+def test_files_with_other_columns(tmp_path):
+    pd.DataFrame({"hats": [1], "bags": [0]}).to_parquet(tmp_path / "a.parquet")
+    pd.DataFrame({"hats": [1], "ties": [0]}).to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(ReadError, match=r"b\.parquet has no column 'bags', which .*a\.parquet has; all files must"):
+        open_blocks(tmp_path)
+
+
+def test_folders_that_are_no_data(tmp_path):
+    with pytest.raises(ReadError, match=r"There is no folder .*nowhere; check the path"):
+        open_blocks(tmp_path / "nowhere")
+    with pytest.raises(ReadError, match=r"The folder .* is empty; \.npz or \.parquet files are needed"):
+        open_blocks(tmp_path)
+    (tmp_path / ".hidden").touch()
+    (tmp_path / "_SUCCESS").touch()
+    with pytest.raises(ReadError, match="is empty"):
+        open_blocks(tmp_path)
+    save(tmp_path / "a.npz")
+    assert open_blocks(str(tmp_path)).shape == (2, 3)
+    for other in ("b.parquet", "notes.txt"):
+        (tmp_path / other).touch()
+        with pytest.raises(ReadError, match=rf"\.npz files or \.parquet files and nothing else, but there is.*{other}"):
+            open_blocks(tmp_path)
+        (tmp_path / other).unlink()
+    (tmp_path / "file").touch()
+    with pytest.raises(ReadError, match=r"file is a file, not a folder of \.npz or \.parquet files; saltmine\.read"):
+        open_blocks(tmp_path / "file")
+
+
+@pytest.mark.parametrize(("name", "what"), [("a.npz", "npz archive"), ("a.parquet", "Parquet file")])
+def test_broken_files(tmp_path, name, what):
+    save(tmp_path / name)
+    whole = (tmp_path / name).read_bytes()
+    for broken in (whole[: len(whole) // 2], b"", b"not at all"):
+        (tmp_path / name).write_bytes(broken)
+        with pytest.raises(ReadError, match=rf"{name} is no {what} or is damaged"):
+            open_blocks(tmp_path)
+
+
+def test_archives_without_one_matrix(tmp_path):
+    np.savez(tmp_path / "a.npz", one=CELLS, two=CELLS)
+    with pytest.raises(
+        ReadError, match=r"a\.npz has 2 arrays with two dimensions \(its arrays are one, two\); save one"
+    ):
+        open_blocks(tmp_path)
+
+
+def test_files_without_cells(tmp_path):
+    save(tmp_path / "a.npz", rows=0)
+    with pytest.raises(ReadError, match=r"The files of .* have no cells; at least one row and one column are needed"):
+        open_blocks(tmp_path)
+
+
+def test_columns_of_parquet_that_are_no_numbers(tmp_path):
+    pd.DataFrame({"hats": [1], "city": ["Ulm"]}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(
+        ReadError, match=r"a\.parquet: the column 'city' holds .*string, not numbers; make it 0/1 first"
+    ):
+        open_blocks(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("X", "sentence"),
+    [
+        (da.ones(5), "The dask array has 1 dimensions; a table has rows and columns"),
+        (da.ones((0, 5)), "The dask array has 0 rows and 5 columns; at least one of each is needed"),
+        (da.from_array(np.full((2, 2), "yes")), "The dask array holds str96, not numbers; make it 0/1 first"),
+        (da.ones((6, 2), chunks=3)[da.arange(6, chunks=3) > 2], r"sizes of its chunks; call X\.compute_chunk_sizes"),
+        (dask.delayed(1), r"X is a Delayed\w* of Dask; of its collections only arrays can be fitted"),
+    ],
+)
+def test_arrays_that_cannot_be_fitted(X, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        open_blocks(X)
+
+
+def test_zarr_that_cannot_be_fitted(tmp_path):
+    with pytest.raises(ValueError, match=r"There is no zarr array .*none\.zarr; check the path"):
+        open_blocks(tmp_path / "none.zarr")
+    group = zarr.open_group(tmp_path / "group.zarr", mode="w")
+    group.create_array("cells", shape=(2, 2), dtype="i1")
+    with pytest.raises(ValueError, match=r"zarr group .*group\.zarr is no array; pass one of its arrays.*: cells"):
+        open_blocks(tmp_path / "group.zarr")
+    (tmp_path / "broken.zarr").mkdir()
+    (tmp_path / "broken.zarr" / "zarr.json").write_text("{")
+    with pytest.raises(ValueError, match=r"broken\.zarr is no zarr array or is damaged"):
+        open_blocks(tmp_path / "broken.zarr")
+
+
+@pytest.mark.parametrize(
+    ("hidden", "code", "sentence"),
+    [
+        (
+            "distributed",
+            "connect('tcp://host:8786').__enter__()",
+            "A fit on a Dask cluster needs the library distributed",
+        ),
+        ("dask", "open_blocks('.')", "Data that is read lazily needs the library dask"),
+        ("zarr", "open_blocks('cells.zarr')", "Data that is read lazily needs the library zarr"),
+        ("pyarrow", "open_blocks('folder')", "A folder of Parquet files needs the library pyarrow"),
+    ],
+)
+def test_libraries_that_are_not_installed(tmp_path, hidden, code, sentence):
+    (tmp_path / "folder").mkdir()
+    save(tmp_path / "folder" / "a.parquet")
+    (tmp_path / "cells.zarr").mkdir()
+    lines = [
+        f"import sys; sys.modules[{hidden!r}] = None",
+        "from saltmine.distributed.connect import connect",
+        "from saltmine.data.lazy import open_blocks",
+        code,
+    ]
+    run = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, cwd=tmp_path)
+    extra = "parquet" if hidden == "pyarrow" else "dask"
+    assert run.stderr.endswith(f"ImportError: {sentence}; pip install 'saltmine[{extra}]'.\n")

@@ -1,0 +1,143 @@
+"""Folding: what is identical becomes one with a weight, and nothing else changes."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
+from saltmine.data.bits import BitMatrix
+from saltmine.data.folding import column_keys, group, row_keys
+from saltmine.data.stacking import LabelledMatrix
+from saltmine.mdl.alterations import Cells, alteration_evidence
+from saltmine.mdl.class_tests import find_carriers
+from saltmine.solver.description import description_length, specificity_terms, table_costs
+from saltmine.solver.evidence import evidence_of
+from saltmine.solver.gains import gains_of
+from saltmine.solver.local_search import Refinement
+
+forms = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+
+
+def repeated(seed, rows=(40, 30, 20), n=12, most=6):
+    """Return data whose rows and columns occur several times, and the class numbers of the rows, mixed up."""
+    rng = np.random.default_rng(seed)
+    numbers = np.repeat(np.arange(len(rows)), rows)
+    matrix = rng.random((sum(rows), n)) < 0.35
+    matrix[:, 0] = False
+    matrix[0, 1:] = True
+    times = rng.integers(1, most, len(matrix))
+    matrix, numbers = np.repeat(matrix, times, axis=0), np.repeat(numbers, times)
+    matrix = np.repeat(matrix, rng.integers(1, most, n), axis=1)
+    order = rng.permutation(len(matrix))
+    return matrix[order][:, rng.permutation(matrix.shape[1])], numbers[order]
+
+
+def both(seed, **sizes):
+    """Return data as it is and folded, and a random model of each, the same one."""
+    matrix, numbers = repeated(seed, **sizes)
+    c = int(numbers.max()) + 1
+    folded = LabelledMatrix.from_rows(matrix, numbers, c, fold=True)
+    plain = LabelledMatrix.from_rows(matrix, numbers, c)
+    rng = np.random.default_rng(seed + 1)
+    m, n = folded.matrix.shape
+    X = rng.random((n, 3)) < 0.3
+    V = repair_alterations(X, rng.random((c, n, 3)) < 0.2)
+    small = drop_idle_parts(BinaryModel(X, V, rng.random((m, 3)) < 0.3), folded.blocks)
+    return folded, small, plain, unfold(small, folded, plain)
+
+
+def unfold(model, folded, plain):
+    item, row = folded.item_of[plain.items], folded.row_of[plain.order]
+    return BinaryModel(model.X[item], model.V[:, item], model.Y[row])
+
+
+def bits_of(data):
+    return BitMatrix(data.matrix, data.blocks, data.weights)
+
+
+@forms
+@pytest.mark.parametrize("seed", range(5))
+def test_folded_data_is_the_data(seed, form):
+    matrix, numbers = repeated(seed)
+    folded = LabelledMatrix.from_rows(form(matrix), numbers, 3, fold=True)
+    small = folded.matrix if isinstance(folded.matrix, np.ndarray) else folded.matrix.toarray() != 0
+    present = folded.item_of >= 0
+    np.testing.assert_array_equal(present, matrix.any(axis=0))
+    np.testing.assert_array_equal(small[folded.row_of][:, folded.item_of[present]], matrix[:, present])
+    assert len(np.unique(small, axis=1).T) == small.shape[1] < present.sum()
+    for a, rows in enumerate(folded.blocks):
+        assert len(np.unique(small[rows], axis=0)) == rows.stop - rows.start
+        assert set(numbers[folded.order[rows]]) == {a}
+    assert folded.weights.shape == (len(matrix), present.sum())
+    np.testing.assert_array_equal(matrix[np.ix_(folded.order, folded.items)], small)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**31), st.integers(1, 30), st.integers(1, 6))
+def test_groups_are_those_of_numpy(seed, n, kinds):
+    keys = np.random.default_rng(seed).integers(kinds, size=(n, 2)).astype(np.uint64)
+    number, first = group(keys)
+    np.testing.assert_array_equal(keys[first][number], keys)
+    assert len(first) == len(np.unique(keys, axis=0))
+    assert (np.diff(first) > 0).all()
+
+
+@forms
+def test_keys_tell_equal_rows_of_a_class_from_all_others(form):
+    matrix, numbers = repeated(3)
+    number, _ = group(row_keys(form(matrix), numbers))
+    as_told = np.unique(np.column_stack([matrix, numbers]), axis=0, return_inverse=True)[1].ravel()
+    assert len(np.unique(np.column_stack([number, as_told]), axis=0)) == number.max() + 1 == as_told.max() + 1
+    assert not column_keys(form(np.zeros((3, 2), dtype=bool))).any()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_description_evidence_and_gains_are_those_of_the_unfolded_data(seed):
+    folded, small, plain, large = both(seed)
+    few, many = bits_of(folded), bits_of(plain)
+    assert few.class_sizes == many.class_sizes
+    np.testing.assert_array_equal(few.used(small.Y), many.used(large.Y))
+    item, row = folded.item_of[plain.items], folded.row_of[plain.order]
+    np.testing.assert_array_equal(few.noise_counts(small)[:, item], many.noise_counts(large))
+    np.testing.assert_array_equal(find_carriers(few, small)[row], find_carriers(many, large))
+    for figure in (description_length, table_costs, specificity_terms):
+        np.testing.assert_allclose(figure(few, small), figure(many, large))
+    for figures in (evidence_of, gains_of):
+        for one, other in zip(figures(few, small), figures(many, large), strict=True):
+            np.testing.assert_allclose(one, other, err_msg=figures.__name__)
+
+
+@pytest.mark.parametrize("alterations", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_moves_on_folded_data_are_those_on_the_unfolded(seed, alterations):
+    folded, small, plain, large = both(seed, rows=(60, 50), n=30, most=4)
+    few = Refinement(bits_of(folded), small, alterations=alterations)
+    many = Refinement(bits_of(plain), large, alterations=alterations)
+    assert few.length == pytest.approx(many.length)
+    for move in ("polish", "merge", "split", "unglue", "polish", "gate", "settle"):
+        getattr(few, move)()
+        getattr(many, move)()
+        assert few.length == pytest.approx(many.length), move
+    found, expected = unfold(few.model(), folded, plain), many.model()
+    for name in ("X", "V", "Y"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+
+
+def test_alteration_evidence_counts_every_item():
+    rng = np.random.default_rng(0)
+    n = 60
+    ones, zeros = rng.integers(1, 9, n), rng.integers(0, 4, n)
+    background = rng.uniform(0.05, 0.3, n)
+    for_one, for_zero = np.log(0.8 / background), np.log(0.2 / (1 - background))
+    altered = rng.random(n) < 0.4
+    weights = rng.integers(1, 5, n)
+    columns = ones, zeros, background, for_one, for_zero
+    folded = alteration_evidence(Cells(*columns, weights), altered, np.ones(n, bool))
+    repeat = [np.repeat(column, weights) for column in columns]
+    plain = Cells(*repeat, np.ones(weights.sum(), int))
+    assert folded == pytest.approx(
+        alteration_evidence(plain, np.repeat(altered, weights), np.ones(weights.sum(), bool))
+    )
+    assert folded > 0

@@ -1,0 +1,285 @@
+"""The relaxed solve of saltmine: objective, gradients, descent, and what it asks of the data."""
+
+import numpy as np
+import pytest
+from folded_data import dense, folded_data, sparse, whole_arrays
+
+import saltmine.solver.relaxed.accelerated
+import saltmine.solver.relaxed.operator
+from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.threads import ThreadTeam
+from saltmine.data.weights import Weights
+from saltmine.datasets import make_planted
+from saltmine.solver.description import cross_weights
+from saltmine.solver.relaxed.accelerated import AcceleratedDescent
+from saltmine.solver.relaxed.objective import Factors
+from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator
+from saltmine.solver.relaxed.spectrum import _largest, count_signals
+
+
+def make(matrix, blocks, team, kind="dense"):
+    if kind == "sparse":
+        from scipy.sparse import csr_array
+
+        operator = SparseOperator(csr_array(matrix), blocks, team, np.float32)
+    else:
+        operator = DenseOperator(matrix, blocks, team, np.float32)
+    return AcceleratedDescent(operator, cross_weights([b.stop - b.start for b in blocks]))
+
+
+def naive(solver, matrix, blocks, X, V, Y, weight):
+    """Return the relaxed objective from its formula, residuals and all, in double precision."""
+    X, V, Y = (np.asarray(factor, dtype=np.float64) for factor in (X, V, Y))
+    u, mu = solver.u.astype(np.float64), float(solver.mu)
+    used, cross = Y.sum(axis=0), solver.cross.astype(np.float64)
+    error = sum(((matrix[rows] - Y[rows] @ (X + V[a]).T) ** 2).sum() for a, rows in enumerate(blocks))
+    G = -((used + 1) * np.log((used + 1) / (used.sum() + len(used)))).sum() + used.sum()
+    G += u @ (X.sum(axis=1) + V.sum(axis=(0, 2)))
+    S = 0.0
+    for b, rows in enumerate(blocks):
+        hits = matrix[rows].T.astype(float) @ Y[rows]
+        for a in range(len(blocks)):
+            S += cross[a, b] * (hits * V[a] * (1 - V[b])).sum()
+    penalty = sum((1 - np.abs(1 - 2 * factor)).sum() for factor in (X, V, Y))
+    return 0.5 * (mu * error + G + S) + weight * penalty
+
+
+@pytest.fixture
+def random_factors(small_data):
+    rng = np.random.default_rng(5)
+    m, n = small_data[0].shape
+    return Factors(*(0.2 + 0.6 * rng.random(shape, dtype=np.float32) for shape in ((n, 4), (3, n, 4), (m, 4))))
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_value_is_that_of_the_formula(small_data, random_factors, team, kind):
+    solver = make(*small_data, team, kind)
+    expected = naive(solver, *small_data, random_factors.X, random_factors.V, random_factors.Y, 0.3)
+    value = solver._value(random_factors.X, random_factors.V, random_factors.Y, np.float32(0.3))
+    assert value == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["X", "V", "Y"])
+def test_steps_go_against_the_gradient(small_data, random_factors, team, name, monkeypatch):
+    """With a tiny step and no penalty, the way one factor goes is minus its gradient (finite differences)."""
+    matrix, blocks = small_data
+    solver = make(matrix, blocks, team)
+    step = 2e-3
+    # Only the factor in question moves.
+    monkeypatch.setattr(solver, "_steps", lambda gram: np.full(4, step, dtype=np.float32))
+    X, V, Y = random_factors.X.copy(), random_factors.V.copy(), random_factors.Y.copy()
+    work = saltmine.solver.relaxed.accelerated._Work(np, X, V, Y, rank=4)
+    before = Factors(X.copy(), V.copy(), Y.copy())
+    no_inertia, no_penalty = np.float32(0), np.float32(0)
+    solver._step_items(X, V, Y, before, work, no_inertia, no_penalty, alterations=name != "X")
+    if name == "V":
+        random_factors = Factors(X.copy(), random_factors.V, random_factors.Y)
+    if name == "Y":
+        random_factors = Factors(X.copy(), V.copy(), random_factors.Y)
+        solver._step_rows(Y, before, work, no_inertia, no_penalty)
+    old, new = getattr(random_factors, name), {"X": X, "V": V, "Y": Y}[name]
+    inside = (new > 0) & (new < 1)
+    moved = (old.astype(np.float64) - new) / step
+    rng = np.random.default_rng(0)
+    entries = np.argwhere(inside)
+    for index in rng.permutation(entries)[:12]:
+        values = []
+        for change in (-1e-4, 1e-4):
+            parts = {key: getattr(random_factors, key).astype(np.float64) for key in ("X", "V", "Y")}
+            parts[name][tuple(index)] += change
+            values.append(naive(solver, matrix, blocks, **parts, weight=0.0))
+        assert moved[tuple(index)] == pytest.approx((values[1] - values[0]) / 2e-4, rel=2e-2, abs=0.15)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_without_inertia_the_objective_falls_at_every_check(kind, monkeypatch):
+    monkeypatch.setattr(saltmine.solver.relaxed.accelerated, "MOST_INERTIA", 0.0)
+    planted = make_planted(120, [80, 60, 60], rank=4, random_state=0)
+    data = LabelledMatrix.from_rows(planted.X, planted.y, 3)
+    with ThreadTeam(2) as team:
+        solver = make(data.matrix, data.blocks, team, kind)
+        descent = solver.run(solver.start(8, np.random.default_rng(0)), ramp=1, max_iter=150, tol=0.0)
+    falls = -np.diff(descent.history)
+    assert len(descent.history) > 10
+    assert falls.min() > -1e-4 * descent.history[0]
+    assert descent.history[-1] < 0.97 * descent.history[0]
+
+
+class Counting(DenseOperator):
+    """An operator that counts its products."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.products = 0
+
+    def times(self, weights, then=None):
+        self.products += 1
+        return super().times(weights, then)
+
+    def transposed_times(self, usage, then=None):
+        self.products += 1
+        return super().transposed_times(usage, then)
+
+
+def test_an_iteration_costs_two_products(small_data, team):
+    operator = Counting(*small_data, team, np.float32)
+    solver = AcceleratedDescent(operator, cross_weights([5, 1, 7]))
+    descent = solver.run(solver.start(3, np.random.default_rng(0)), ramp=10, max_iter=12, tol=-1.0)
+    # And one more at every look at the objective.
+    assert operator.products == 2 * descent.n_iter + len(descent.history) == 25
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_threads_do_not_change_the_way(kind, monkeypatch):
+    # Many panels of items, whose Gram matrices are added up.
+    monkeypatch.setattr(saltmine.solver.relaxed.operator, "PANEL_WORK", 1 << 12)
+    planted = make_planted(300, [200, 250], rank=5, random_state=0)
+    data = LabelledMatrix.from_rows(planted.X, planted.y, 2)
+    ends = []
+    for n_threads in (1, 2, 3):
+        with ThreadTeam(n_threads) as team:
+            solver = make(data.matrix, data.blocks, team, kind)
+            ends.append(solver.run(solver.start(20, np.random.default_rng(0)), ramp=20, max_iter=30).factors)
+    for name in ("X", "V", "Y"):
+        np.testing.assert_array_equal(getattr(ends[0], name), getattr(ends[1], name))
+        np.testing.assert_array_equal(getattr(ends[0], name), getattr(ends[2], name))
+
+
+@pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
+@pytest.mark.parametrize(("rank", "width"), [(1, 8), (7, 8), (8, 8), (9, 12), (30, 32)])
+def test_patterns_of_zeros_that_fill_up_change_nothing(kind, rank, width, team, monkeypatch):
+    data = folded_data(m=60, n=50, ends=(30, 34, 60))
+    operator = kind(data.matrix, data.blocks, team, np.float32, data.weights)
+    solver = AcceleratedDescent(operator, cross_weights(data.weights.class_sizes(data.blocks)))
+    start = solver.start(rank, np.random.default_rng(0))
+    assert saltmine.solver.relaxed.accelerated._widened(start.V).shape[2] == width
+    settings = {"ramp": 8, "max_iter": 12, "tol": -1.0, "check_every": 2}
+    filled = solver.run(start, **settings)
+    monkeypatch.setattr(saltmine.solver.relaxed.accelerated, "_widened", np.copy)
+    plain = solver.run(start, **settings)
+    np.testing.assert_allclose(filled.history, plain.history, rtol=1e-5)
+    for name in ("X", "V", "Y"):
+        factor = getattr(filled.factors, name)
+        assert factor.shape == getattr(start, name).shape
+        np.testing.assert_allclose(factor, getattr(plain.factors, name), atol=1e-5)
+
+
+@pytest.mark.parametrize("alterations", [True, False])
+def test_patterns_of_zeros_stay_so(small_data, team, alterations):
+    solver = make(*small_data, team)
+    start = solver.start(5, np.random.default_rng(0))
+    for factor in (start.X, start.V, start.Y):
+        factor[..., 3:] = 0
+    factors = solver.run(start, ramp=5, max_iter=20, tol=-1.0, alterations=alterations).factors
+    for name in ("X", "V", "Y"):
+        assert not getattr(factors, name)[..., 3:].any()
+    assert factors.Y.any()
+
+
+def test_factors_stay_in_the_unit_box_and_without_alterations_V_stays_zero(small_data, team):
+    solver = make(*small_data, team)
+    start = solver.start(5, np.random.default_rng(0))
+    for alterations in (True, False):
+        factors = solver.run(start, ramp=10, max_iter=30, alterations=alterations).factors
+        for name in ("X", "V", "Y"):
+            factor = getattr(factors, name)
+            assert factor.dtype == np.float32
+            assert 0 <= factor.min() <= factor.max() <= 1
+        assert factors.V.any() == alterations or alterations
+    assert not start.V.any()
+
+
+# ---------------------------------------------------------------- folded data
+
+
+def folded_pair(kind, team, **shape):
+    """Return folded data, a descent on it, and one on the same data unfolded."""
+    data = folded_data(**shape)
+    cross = cross_weights(data.weights.class_sizes(data.blocks))
+    one = AcceleratedDescent(kind(data.matrix, data.blocks, team, np.float32, data.weights), cross)
+    return data, one, AcceleratedDescent(kind(data.whole, data.whole_blocks, team, np.float32), cross)
+
+
+@pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
+@pytest.mark.parametrize("alterations", [True, False])
+def test_folded_data_is_descended_like_the_unfolded(kind, alterations, team):
+    data, one, other = folded_pair(kind, team, m=60, n=50, ends=(30, 34, 60))
+    start = one.start(6, np.random.default_rng(0))
+    settings = {"ramp": 10, "max_iter": 14, "tol": -1.0, "alterations": alterations, "check_every": 2}
+    found, expected = one.run(start, **settings), other.run(data.unfold(start), **settings)
+    np.testing.assert_allclose(found.history, expected.history, rtol=1e-5)
+    unfolded = data.unfold(found.factors)
+    for name in ("X", "V", "Y"):
+        np.testing.assert_allclose(getattr(unfolded, name), getattr(expected.factors, name), atol=1e-4)
+    assert found.factors.V.any() == alterations
+
+
+def test_folded_data_starts_with_the_density_of_the_unfolded(team):
+    data, one, other = folded_pair(dense, team)
+    starts = [solver.start(3, np.random.default_rng(0)) for solver in (one, other)]
+    # Both draw from the same generator; patterns come first.
+    n = len(starts[0].X)
+    np.testing.assert_allclose(starts[0].X, starts[1].X[:n], rtol=1e-6)
+    assert len(starts[1].X) == len(data.item_of) > n
+
+
+@pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
+def test_folded_data_has_the_singular_values_of_the_standardised_unfolded(kind, team):
+    data = folded_data()
+    operator = kind(data.matrix, data.blocks, team, np.float32, data.weights)
+    share = data.whole.mean(axis=0)
+    standardised = (data.whole - share) / np.sqrt(share * (1 - share))
+    exact = np.linalg.svd(standardised, compute_uv=False)
+    block = min(data.matrix.shape)
+    found = _largest(operator, block, np.random.default_rng(0))
+    np.testing.assert_allclose(found, exact[:block], rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
+def test_folded_data_shows_as_many_signals_as_the_unfolded(kind, team):
+    planted = make_planted(60, [50, 40], rank=4, random_state=0)
+    data = LabelledMatrix.from_rows(planted.X, planted.y, 2)
+    times = np.random.default_rng(0).integers(1, 4, data.matrix.shape[1])
+    weights = Weights(times, np.full(len(data.matrix), 2))
+    whole = np.repeat(np.repeat(data.matrix, times, axis=1), 2, axis=0)
+    whole_blocks = [slice(2 * rows.start, 2 * rows.stop) for rows in data.blocks]
+    one = kind(data.matrix, data.blocks, team, np.float32, weights)
+    other = kind(whole, whole_blocks, team, np.float32)
+    counts = [count_signals(operator, np.random.default_rng(1), 30) for operator in (one, other)]
+    assert counts[0] == counts[1] > 0
+
+
+# ---------------------------------------------------------------- spectrum
+
+
+def signals(matrix, most=100, seed=0):
+    with ThreadTeam(1) as team:
+        operator = DenseOperator(matrix, [slice(0, 40), slice(40, len(matrix))], team, np.float32)
+        return count_signals(operator, np.random.default_rng(seed), most)
+
+
+def test_noise_has_no_signals_whatever_its_frequencies():
+    rng = np.random.default_rng(0)
+    for frequency in (0.05, 0.5, rng.uniform(0.02, 0.9, 300)):
+        matrix = rng.random((400, 300)) < frequency
+        matrix[0] = True
+        assert signals(matrix) <= 1
+
+
+def test_separate_blocks_are_counted_one_by_one_also_beyond_the_first_guess():
+    rng = np.random.default_rng(0)
+    for count in (4, 60):
+        rows, items = 12 * count, 10 * count
+        matrix = rng.random((rows, items)) < 0.02
+        for k in range(count):
+            matrix[12 * k : 12 * (k + 1), 10 * k : 10 * (k + 1)] = True
+        # The mean of an item takes one dimension away where the blocks fill all rows.
+        assert count - 1 <= signals(matrix) <= count + 1
+        assert signals(matrix, most=3) == 3
+
+
+def test_items_that_all_rows_have_say_nothing():
+    matrix = np.random.default_rng(0).random((200, 50)) < 0.3
+    matrix[:, :10] = True
+    assert signals(matrix) <= 1
+    assert signals(np.ones((60, 5), bool)) == 0

@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import assert_same_model
+from distributed import Client, LocalCluster
+
+from saltmine import CSalt, Primp, metrics
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
+from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.threads import ThreadTeam
+from saltmine.datasets import make_planted
+from saltmine.distributed import rows as row_blocks
+from saltmine.distributed.executor import LocalCrew
+from saltmine.solver import tall
+from saltmine.solver.judgement import Judgement
+from saltmine.solver.local_search import Refinement
+from saltmine.solver.row_block import RowBlock
+from saltmine.solver.tall_extension import RowStart, TallExtension
+from saltmine.solver.wide import SEARCHED
+
+FIGURES = ("usage_counts_", "noise_counts_", "carrier_counts_", "item_counts_", "class_counts_")
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Rows of both classes in turn, with a column that never occurs and rows that occur often."""
+    planted = make_planted(80, [700, 500], rank=6, noise=0.05, random_state=3)
+    order = np.random.default_rng(0).permutation(1200)
+    cells = np.asarray(planted.X)[order]
+    cells[1000:] = cells[np.arange(200) % 7]
+    cells[:, 11] = False
+    labels = np.asarray(planted.y)[order]
+    labels[1000:] = labels[np.arange(200) % 7]
+    return cells, labels
+
+
+@pytest.fixture
+def small_samples(monkeypatch):
+    """Have a search look at 400 rows, so that small data is tall."""
+    monkeypatch.setattr(tall, "LEAST_ROWS", 400)
+    monkeypatch.setattr(tall, "MOST_ROWS", 400)
+
+
+@pytest.fixture
+def cut(monkeypatch):
+    """Return a function that sets the number of blocks that 1200 rows of 80 items are cut into."""
+    return lambda count: monkeypatch.setattr(row_blocks, "BLOCK_CELLS", -(-1200 * 80 // count))
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def bits_of(cells, labels):
+    stacked = LabelledMatrix.from_rows(cells, np.unique(labels, return_inverse=True)[1], len(np.unique(labels)))
+    return stacked, BitMatrix(stacked.matrix, stacked.blocks)
+
+
+def model_of(fitted, stacked):
+    components, alterations = fitted.components_[:, stacked.items], fitted.alterations_[:, :, stacked.items]
+    return BinaryModel(components.T.copy(), alterations.transpose(0, 2, 1).copy(), fitted.usage_[stacked.order])
+
+
+def assert_same_figures(one, two):
+    for name in FIGURES:
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
+    for name in ("pattern_evidence_", "pattern_gain_", "alteration_evidence_", "alteration_gain_"):
+        np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-9, err_msg=name)
+    assert one.patterns().equals(two.patterns())
+
+
+def test_tall_fits_find_what_is_planted(small_samples, monkeypatch):
+    planted = make_planted(80, [700, 500], rank=6, noise=0.05, random_state=4)
+    assert tall.is_tall(planted.X.shape)
+    sampled = CSalt(random_state=0).fit(planted.X, planted.y)
+    monkeypatch.setattr(tall, "MOST_ROWS", 10_000)
+    assert not tall.is_tall(planted.X.shape)
+    whole = CSalt(random_state=0).fit(planted.X, planted.y)
+    assert sampled.n_components_ == whole.n_components_
+    assert metrics.f_measure(planted, sampled) > metrics.f_measure(planted, whole) - 0.02
+    assert sampled.description_length_ < 1.002 * whole.description_length_
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_the_model_does_not_depend_on_the_blocks(data, small_samples, cut, as_given):
+    cells, labels = data
+    fits = []
+    for count in (1, 5):
+        cut(count)
+        fits.append(CSalt(random_state=0).fit(as_given(cells), labels))
+    assert fits[0].n_components_ > 3
+    assert_same_model(*fits)
+    assert_same_figures(*fits)
+
+
+def test_a_class_may_be_missing_from_a_block(data, small_samples, cut):
+    cells, labels = data
+    cut(5)
+    mixed = CSalt(random_state=0).fit(cells, labels)
+    by_class = np.argsort(labels, kind="stable")
+    # The same sample: inside a class, rows are drawn by their places.
+    sorted_rows = CSalt(random_state=0).fit(cells[by_class], labels[by_class])
+    np.testing.assert_array_equal(sorted_rows.components_, mixed.components_)
+    np.testing.assert_array_equal(sorted_rows.alterations_, mixed.alterations_)
+    np.testing.assert_array_equal(sorted_rows.usage_, mixed.usage_[by_class])
+    assert_same_figures(sorted_rows, mixed)
+
+
+def test_f_and_figures_are_those_of_the_model(data, small_samples, cut):
+    cells, labels = data
+    cut(3)
+    fitted = CSalt(random_state=0).fit(cells, labels)
+    parts = fitted.components_, fitted.alterations_, fitted.usage_
+    assert fitted.description_length_ == pytest.approx(metrics.description_length(cells, labels, *parts), rel=1e-12)
+    nothing = fitted.components_[:0], fitted.alterations_[:, :0], fitted.usage_[:, :0]
+    without = metrics.description_length(cells, labels, *nothing)
+    assert fitted.null_description_length_ == pytest.approx(without, rel=1e-12)
+    stacked, bits = bits_of(cells, labels)
+    model = model_of(fitted, stacked)
+    judged = Judgement.of(bits, model)
+    np.testing.assert_allclose(fitted.pattern_evidence_, judged.evidence, rtol=1e-9)
+    np.testing.assert_allclose(fitted.pattern_gain_, judged.gain, rtol=1e-9)
+    np.testing.assert_allclose(fitted.alteration_evidence_, judged.alteration_evidence, rtol=1e-9)
+    np.testing.assert_allclose(fitted.alteration_gain_, judged.alteration_gain, rtol=1e-9)
+    assert np.isfinite(fitted.alteration_gain_).any()
+    assert not fitted.alterations_.any(axis=2)[fitted.usage_counts_ == 0].any()
+    np.testing.assert_array_equal(fitted.noise_counts_[:, stacked.items], bits.noise_counts(model))
+
+
+def test_tables_are_those_of_a_fit_that_holds_all_rows(data, small_samples, cut):
+    cells, labels = data
+    cut(4)
+    fitted = CSalt(random_state=0).fit(cells, labels)
+    stacked, bits = bits_of(cells, labels)
+    whole = CSalt().fit(cells[:60], labels[:60])
+    whole.__dict__.update(fitted.__dict__)
+    whole._store(model_of(fitted, stacked), stacked, bits)
+    assert_same_figures(fitted, whole)
+    np.testing.assert_array_equal(fitted.usage_, whole.usage_)
+
+
+def test_identical_rows_use_the_same(data, small_samples, cut):
+    cells, labels = data
+    cut(5)
+    fitted = CSalt(random_state=0).fit(cells, labels)
+    assert fitted.usage_[1000:].any()
+    np.testing.assert_array_equal(fitted.usage_[1000:], fitted.usage_[np.arange(200) % 7])
+
+
+def test_nothing_but_chance_gives_no_pattern(small_samples):
+    noise = np.random.default_rng(5).random((1500, 30)) < 0.3
+    fitted = CSalt(random_state=0).fit(noise, np.arange(1500) % 2)
+    assert fitted.n_components_ == 0
+    assert fitted.description_length_ == pytest.approx(fitted.null_description_length_)
+    assert fitted.usage_.shape == (1500, 0)
+
+
+def test_progress_goes_on_after_the_sample(data, small_samples):
+    heard = []
+    fitted = CSalt(random_state=0, callback=heard.append).fit(*data)
+    refined = [now for now in heard if now.phase == "refinement"]
+    assert sum(now.done > SEARCHED for now in refined) >= 2
+    assert [now.done for now in refined] == sorted(now.done for now in refined)
+    assert refined[-1].rank == fitted.n_components_
+
+
+def test_data_without_ones(small_samples):
+    fitted = CSalt(random_state=0).fit(np.zeros((1500, 30)), np.arange(1500) % 2)
+    assert fitted.n_components_ == 0
+    assert fitted.description_length_ == 0
+
+
+def test_primp_takes_all_classes_for_one(data, small_samples, cut):
+    cells, labels = data
+    cut(5)
+    told, untold = Primp(random_state=0).fit(cells, labels), Primp(random_state=0).fit(cells)
+    assert told.n_components_ > 3
+    for name in ("components_", "usage_", "pattern_evidence_"):
+        np.testing.assert_array_equal(getattr(told, name), getattr(untold, name), err_msg=name)
+    assert not told.alterations_.any()
+    np.testing.assert_array_equal(told.usage_counts_.sum(axis=0), untold.usage_counts_[0])
+    np.testing.assert_array_equal(told.noise_counts_.sum(axis=0), untold.noise_counts_[0])
+    for a, label in enumerate(told.classes_):
+        np.testing.assert_array_equal(told.item_counts_[a], cells[labels == label].sum(axis=0))
+
+
+@pytest.mark.parametrize("kind", [CSalt, Primp])
+def test_lazy_data_gives_the_model_of_memory(data, small_samples, client, kind):
+    import dask.array as da
+
+    cells, labels = data
+    here = kind(random_state=0).fit(cells, labels)
+    lazy = da.from_array(cells, chunks=(300, 50))
+    assert_same_model(here, kind(random_state=0).fit(lazy, labels))
+    shared = kind(random_state=0, client=client).fit(lazy, labels)
+    assert_same_model(here, shared)
+    assert_same_figures(here, shared)
+
+
+def test_a_cluster_shares_data_in_memory(data, small_samples, client):
+    here = CSalt(random_state=0).fit(*data)
+    assert_same_model(here, CSalt(random_state=0, client=client).fit(*data))
+
+
+def test_the_published_algorithm_looks_at_all_rows(data, small_samples):
+    import dask.array as da
+
+    cells, labels = data[0][:420, :20], data[1][:420]
+    options = {"algorithm": "paper", "max_iter": 20, "max_rank": 2, "random_state": 0}
+    here = CSalt(**options).fit(cells, labels)
+    assert_same_model(here, CSalt(**options).fit(da.from_array(cells, chunks=200), labels))
+
+
+def row_start(refinement, noise):
+    state = refinement.state
+    on = refinement.patterns()
+    return RowStart(state.carry[on], np.full(len(on), 0.9), state.used[on].astype(float), noise)
+
+
+def test_the_driver_agrees_with_a_refinement_that_holds_all_rows(data):
+    cells, labels = data[0][:, data[0].any(axis=0)], data[1]
+    stacked, bits = bits_of(cells, labels)
+    planted = CSalt(random_state=0).fit(cells, labels)
+    refinement = Refinement(bits, model_of(planted, stacked))
+    blocks = [RowBlock(cells[k::3], labels[k::3], 2) for k in range(3)]
+    with ThreadTeam(2) as team, LocalCrew(blocks, team) as crew:
+        extension = TallExtension(crew, alterations=True, alpha=0.01)
+        extension.run(row_start(refinement, refinement.state.noise))
+        same = np.zeros_like(planted.usage_)
+        for k, part in enumerate(crew.run("usage", extension.kept)):
+            same[k::3] = part
+        found = extension.model()
+        refined = Refinement(bits, BinaryModel(found.X, found.V, same[stacked.order]))
+        assert extension.length == pytest.approx(refined.length, rel=1e-12)
+        # Started from a model that no move improves, it ends there or lower.
+        assert extension.length < refinement.length + 1e-6
+        for s, k in enumerate(extension.kept.tolist()):
+            view = extension._look(k)
+            np.testing.assert_allclose(extension._class_evidence(k, view), refined.class_evidence(s))
+
+
+def test_a_worker_killed_in_the_middle_of_a_fit(data, small_samples, client):
+    cells, labels = data
+    killed = []
+
+    def callback(now):
+        # Some patterns have their rows by now, so that a block has changes to make again.
+        if now.done > SEARCHED and not killed:
+            killed.append(client.run(os.getpid).popitem()[1])
+            os.kill(killed[0], signal.SIGKILL)
+
+    here = CSalt(random_state=0).fit(cells, labels)
+    shared = CSalt(random_state=0, client=client, callback=callback).fit(cells, labels)
+    assert len(killed) == 1
+    assert_same_model(here, shared)
+    assert_same_figures(here, shared)
+
+
+def test_small_classes_are_in_the_sample():
+    numbers = np.repeat([0, 1, 2], [50_000, 150, 700])
+    drawn = tall.sample_rows(numbers, 4000, np.random.default_rng(0))
+    assert len(np.unique(drawn)) == len(drawn)
+    counts = np.bincount(numbers[drawn])
+    assert counts[1] == 150
+    assert counts[2] == tall.LEAST_OF_CLASS
+    assert counts[0] == pytest.approx(4000, rel=0.02)
