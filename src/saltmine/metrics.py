@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.labels import class_numbers
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.data.validation import TableNames, as_binary, reject_unreadable
-from saltmine.solver import description
+from saltmine.solver import scoring
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def description_length(X: Any, y: Any, components: ArrayLike, alterations: Array
     """
     factors = [np.asarray(factor).astype(bool) for factor in (components, alterations, usage)]
     data, binary = _stack(X, y, factors[0], factors[1], factors[2])
-    return description.description_length(BitMatrix(data.matrix, data.blocks), binary)
+    return scoring.description_length(BitMatrix(data.matrix, data.blocks), binary)
 
 
 def _stack(
@@ -168,7 +168,7 @@ def _stack(
     alterations: NDArray[np.bool_],
     usage: NDArray[np.bool_],
     binarize: float | None = None,
-) -> tuple[LabelledMatrix, BinaryModel]:
+) -> tuple[StackedMatrix, BinaryModel]:
     """Bring data and factors into the form of the binary stage, all items kept."""
     names = TableNames.of(X)
     reject_unreadable(X, names)
@@ -183,7 +183,7 @@ def _stack(
             f"(r, {matrix.shape[1]}), alterations ({len(classes)}, r, {matrix.shape[1]}) and usage "
             f"({matrix.shape[0]}, r), not {components.shape}, {alterations.shape} and {usage.shape}."
         )
-    data = LabelledMatrix.from_rows(matrix, numbers, len(classes), keep_absent=True)
+    data = StackedMatrix.from_rows(matrix, numbers, len(classes), keep_absent=True)
     return data, BinaryModel(components.T, alterations.transpose(0, 2, 1), usage[data.order])
 
 

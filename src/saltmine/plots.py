@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.colours import SHARED, class_colours
-from saltmine.solver.items import entries
+from saltmine.data.item_counts import entries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

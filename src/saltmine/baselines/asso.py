@@ -6,14 +6,14 @@ from typing import ClassVar
 
 from saltmine.baselines.asso_search import asso
 from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import LabelledMatrix
-from saltmine.estimators.encoders import OneClass
+from saltmine.data.stacking import StackedMatrix
+from saltmine.estimators.base import PatternModel
 from saltmine.parameters import check_count, check_number, check_share
 from saltmine.progress import Listener
-from saltmine.solver.mdl_search import Solution
+from saltmine.solver.solution import Solution
 
 
-class Asso(OneClass):
+class Asso(PatternModel):
     """Boolean matrix factorization by associations (Miettinen, Mielikäinen, Gionis, Das & Mannila 2008).
 
     For every item there is a candidate: the items that at least a share ``tau`` of its rows have; single items, which
@@ -52,6 +52,7 @@ class Asso(OneClass):
 
     _kind: ClassVar[str] = "Asso"
     _history: ClassVar[tuple[str, str]] = ("pattern", "weighted errors")
+    _knows_classes: ClassVar[bool] = False
     _source: ClassVar[str] = (
         "Boolean matrix factorization by associations, P. Miettinen, T. Mielikäinen, A. Gionis, G. Das and H. Mannila, "
         "The Discrete Basis Problem, 2008."
@@ -83,6 +84,6 @@ class Asso(OneClass):
         check_number("w_plus", self.w_plus)
         check_number("w_minus", self.w_minus)
 
-    def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
+    def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
         weights = self.w_plus, self.w_minus
         return self._run_once(lambda on_step: asso(bits, self.rank, self.tau, *weights, on_step))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.compiled import compiled
-from saltmine.solver.kernels import count_ones
+from saltmine.data.bit_kernels import count_ones
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]

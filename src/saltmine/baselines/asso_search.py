@@ -13,9 +13,10 @@ from saltmine.baselines.candidates import Pulse, associations, demand_room, fold
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix, Ints, Words
 from saltmine.data.threads import ThreadTeam, cut
+from saltmine.mdl.code_length import item_codes
 from saltmine.progress import OnStep
-from saltmine.solver.description import code_length, item_codes, null_length
-from saltmine.solver.mdl_search import Solution
+from saltmine.solver.scoring import code_length, null_length
+from saltmine.solver.solution import Solution
 
 #: The next candidate and the rows that may use it, all or those of a class; None where there is none.
 Choice = tuple[int, slice | None] | None
@@ -72,10 +73,10 @@ class GreedyCover:
         self._class_of = np.repeat(np.arange(len(bits.blocks)), bits.class_sizes)
         self._codes, self._table = item_codes(bits.item_counts), 0.0
         self._open_ones = self._layout.pack(bits.rows())
-        self._open_zeros = self._layout.valid & ~self._open_ones
+        self._open_zeros = self._layout.row_mask & ~self._open_ones
         self._noise = bits.item_counts.copy()
         self.gains = np.zeros((len(candidates), len(bits.blocks)))
-        self._add_gains(np.zeros_like(self._layout.valid), np.arange(bits.shape[0]))
+        self._add_gains(np.zeros_like(self._layout.row_mask), np.arange(bits.shape[0]))
 
     def copy(self, on_step: OnStep) -> Self:
         """Return a cover that goes on from here on its own."""

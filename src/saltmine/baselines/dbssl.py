@@ -7,17 +7,18 @@ from typing import Any, ClassVar
 
 from saltmine.baselines.dbssl_search import SOURCES, Source, dbssl, mdl_dbssl
 from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import LabelledMatrix
-from saltmine.estimators.encoders import ByClass
+from saltmine.data.stacking import StackedMatrix
+from saltmine.estimators.base import PatternModel
 from saltmine.parameters import check_choice, check_count, check_ranks, check_share, spread_ranks
 from saltmine.progress import Listener
-from saltmine.solver.mdl_search import Solution
+from saltmine.solver.solution import Solution
 
 
-class _SharedAndOwn(ByClass):
+class _SharedAndOwn(PatternModel):
     """What the two have in common: where candidates come from."""
 
     _history: ClassVar[tuple[str, str]] = ("pattern", "weighted errors")
+    _knows_classes: ClassVar[bool] = True
     _source: ClassVar[str] = (
         "Shared and class-wise patterns, reconstructed after P. Miettinen, "
         "On Finding Joint Subspace Boolean Matrix Factorizations, 2012."
@@ -116,7 +117,7 @@ class Dbssl(_SharedAndOwn):
         super()._check_parameters()
         check_ranks(self.ranks)
 
-    def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
+    def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
         ranks = None if self.ranks is None else spread_ranks(self.ranks, len(bits.blocks))
         return self._run_once(lambda on_step: dbssl(bits, ranks, self._candidate_source(), on_step))
 
@@ -186,7 +187,7 @@ class MdlDbssl(_SharedAndOwn):
         for ranks in self.constellations:
             check_ranks(ranks, "every entry of constellations", or_none=False)
 
-    def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
+    def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
         given, name = self.constellations, "an entry of constellations"
         spread = None if given is None else [spread_ranks(ranks, len(bits.blocks), name) for ranks in given]
         return self._run_once(lambda on_step: mdl_dbssl(bits, spread, self._candidate_source(), on_step))

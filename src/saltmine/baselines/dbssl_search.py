@@ -13,7 +13,7 @@ from saltmine.baselines.candidates import associations, demand_room, fold, items
 from saltmine.data.bits import BitMatrix, Words
 from saltmine.data.threads import ThreadTeam
 from saltmine.progress import OnStep
-from saltmine.solver.mdl_search import Solution
+from saltmine.solver.solution import Solution
 
 Floats = NDArray[np.float64]
 #: Numbers of shared patterns and of those of every class; None where the description length says when to stop.

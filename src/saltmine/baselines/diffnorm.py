@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import LabelledMatrix
-from saltmine.estimators.encoders import ByClass
+from saltmine.data.stacking import StackedMatrix
+from saltmine.estimators.base import PatternModel
 from saltmine.parameters import is_real
 from saltmine.progress import Listener
-from saltmine.solver.mdl_search import Solution
+from saltmine.solver.solution import Solution
 
 
-class DiffNorm(ByClass):
+class DiffNorm(PatternModel):
     """Pattern sets for all classes together and for each alone, by description length (Budhathoki & Vreeken 2015).
 
     Every row is covered by patterns of its class's sets, which do not overlap in it, and by single items: longer
@@ -64,6 +64,7 @@ class DiffNorm(ByClass):
     _kind: ClassVar[str] = "DiffNorm"
     _covers_exactly: ClassVar[bool] = True
     _history: ClassVar[tuple[str, str]] = ("pattern", "encoded length (nats)")
+    _knows_classes: ClassVar[bool] = True
     _source: ClassVar[str] = (
         "Pattern sets by description length, K. Budhathoki and J. Vreeken, The Difference and the Norm: Characterising "
         "Similarities and Differences Between Databases, 2015."
@@ -100,7 +101,7 @@ class DiffNorm(ByClass):
         self._subsets = class_subsets(self.subsets, classes.tolist())
         return classes, numbers
 
-    def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
+    def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
         # Compiled code is loaded when it is needed.
         from saltmine.baselines.diffnorm_search import diffnorm
 

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 from saltmine.baselines.diffnorm_kernels import Cover, Prices, cover_words, sum_up
 from saltmine.data.bits import BitMatrix, count_bits
-from saltmine.solver.description import item_codes
+from saltmine.mdl.code_length import item_codes
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]

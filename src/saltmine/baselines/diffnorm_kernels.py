@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.compiled import compiled
-from saltmine.solver.kernels import ZERO, count_ones
+from saltmine.data.bit_kernels import ZERO, count_ones
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]

@@ -17,8 +17,8 @@ from saltmine.baselines.diffnorm_kernels import best_partner
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.progress import OnStep
-from saltmine.solver.description import description_length
-from saltmine.solver.mdl_search import Solution
+from saltmine.solver.scoring import description_length
+from saltmine.solver.solution import Solution
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 from saltmine.baselines.joint_nmf_search import ALPHA, BETA, PENALTIES, JointProblem, JointSettings, joint_nmf
 from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
-from saltmine.estimators.encoders import ByClass
+from saltmine.estimators.base import PatternModel
 from saltmine.parameters import (
     check_choice,
     check_count,
@@ -21,11 +21,11 @@ from saltmine.parameters import (
     spread_ranks,
 )
 from saltmine.progress import Listener
-from saltmine.solver.mdl_search import Solution
 from saltmine.solver.relaxed.operator import make_operator
+from saltmine.solver.solution import Solution
 
 
-class JointNMF(ByClass):
+class JointNMF(PatternModel):
     """Factorize the classes jointly into non-negative factors, and round these by description length.
 
     Class a is ``D_a ~ Y_a W_a^T`` with usage Y_a and patterns W_a, all real and non-negative. ``penalty`` says what
@@ -90,6 +90,7 @@ class JointNMF(ByClass):
 
     _kind: ClassVar[str] = "JointNMF"
     _history: ClassVar[tuple[str, str]] = ("iteration", "objective")
+    _knows_classes: ClassVar[bool] = True
     _source: ClassVar[str] = (
         "Joint non-negative factorization, after Gupta et al. 2010 (JSMF) and 2013 (RJSNMF), Kim et al. 2015 (JNMF), "
         "and Yang & Michailidis 2016 (iNMF), made binary by description length."
@@ -156,7 +157,7 @@ class JointNMF(ByClass):
             )
         return ranks
 
-    def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
+    def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
         settings = JointSettings(
             penalty=self.penalty,
             ranks=self._spread_ranks(len(data.blocks)),

@@ -14,11 +14,11 @@ from saltmine.baselines.joint_nmf_starts import Start, make_start
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.progress import OnStep
-from saltmine.solver.description import description_length
-from saltmine.solver.mdl_search import Solution, without_patterns
 from saltmine.solver.relaxed.operator import Floats, Operator
 from saltmine.solver.relaxed.spectrum import count_signals
 from saltmine.solver.rounding import THRESHOLDS, best_thresholds
+from saltmine.solver.scoring import description_length
+from saltmine.solver.solution import Solution, without_patterns
 
 PENALTIES = ("inmf", "jsmf", "rjsnmf", "jnmf")
 # Weights of the penalties where none are given: tuned on planted data of two classes with 10 % noise.

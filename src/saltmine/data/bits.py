@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.data.binary_model import BinaryModel, Bools
+from saltmine.data.bit_kernels import Ints as Ints
+from saltmine.data.bit_kernels import Words as Words
+from saltmine.data.bit_kernels import count_in_rows, count_noise, set_bits, set_stored_bits
 from saltmine.data.validation import BinaryMatrix
 from saltmine.data.weights import Weights
-
-Words = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 
 def count_bits(words: Words, weights: Ints | None = None) -> Ints:
@@ -62,10 +63,16 @@ class Layout:
         self.rows, self.places = np.concatenate(rows), np.concatenate(places)
 
     @cached_property
-    def valid(self) -> Words:
+    def row_mask(self) -> Words:
         """Ones where a row stands, (W,)."""
-        valid: Words = self.pack(np.ones((1, self.n_rows), dtype=bool))[0]
-        return valid
+        mask: Words = self.pack(np.ones((1, self.n_rows), dtype=bool))[0]
+        return mask
+
+    def merge_classes(self) -> Layout:
+        """Return the same layout with all rows in one class."""
+        merged = copy(self)
+        merged.edges = self.edges[[0, -1]]
+        return merged
 
     def words(self, a: int) -> slice:
         """Return the words of class ``a``."""
@@ -104,9 +111,6 @@ class BitMatrix:
     """
 
     def __init__(self, matrix: BinaryMatrix, blocks: list[slice], weights: Weights | None = None) -> None:
-        # Compiled code is loaded when it is needed.
-        from saltmine.solver.kernels import set_bits, set_stored_bits
-
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
         self.blocks = blocks
         self.weights = weights or Weights.ones(self.shape)
@@ -133,10 +137,9 @@ class BitMatrix:
         matrix._count()
         return matrix
 
-    def items(self, part: slice) -> BitMatrix:
-        """Return some of the items."""
-        weights = Weights(self.weights.items[part], self.weights.rows)
-        return BitMatrix.of_columns(self.columns[part], self.layout, self.blocks, weights)
+    def merge_classes(self) -> BitMatrix:
+        """Return the same data with all rows in one class."""
+        return BitMatrix.of_columns(self.columns, self.layout.merge_classes(), [slice(0, self.shape[0])], self.weights)
 
     def rows(self) -> Bools:
         """Return the data as a boolean array, (m, n)."""
@@ -155,9 +158,6 @@ class BitMatrix:
         """Count the cells in which data and model differ, per class and item: (c, n)."""
         if not model.rank:
             return self.class_counts.copy()
-        # Compiled code is loaded when it is needed.
-        from saltmine.solver.kernels import count_noise
-
         counts = np.empty((len(self.blocks), self.shape[1]), dtype=np.int64)
         usage = self.layout.pack(model.Y.T)
         for a, V in enumerate(model.V):
@@ -174,9 +174,6 @@ class BitMatrix:
 
     def carried(self, items: Bools) -> Ints:
         """Count how many of these items, (n,), every row has: (m,)."""
-        # Compiled code is loaded when it is needed.
-        from saltmine.solver.kernels import count_in_rows
-
         counts = np.zeros(64 * len(self.layout.weights), dtype=np.int64)
         count_in_rows(self.columns, items, self.weights.items, counts)
         of_rows = np.zeros(self.shape[0], dtype=np.int64)

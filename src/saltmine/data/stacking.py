@@ -1,18 +1,60 @@
-"""The labelled matrix: rows stacked class by class, items that never occur left out, what is identical folded."""
+"""Rows stacked class by class, items that never occur left out, identical rows and columns folded."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.data.folding import column_keys, group, row_keys, take
 from saltmine.data.validation import BinaryMatrix
 from saltmine.data.weights import Weights
 
 
 @dataclass(frozen=True)
-class LabelledMatrix:
+class Labels:
+    """The class numbers of the rows of the input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Labels(np.array([1, 0, 1]), 2).blocks()
+    [slice(0, 1, None), slice(1, 3, None)]
+    """
+
+    numbers: NDArray[np.intp]
+    n_classes: int
+
+    def merged(self) -> Labels:
+        """Return labels with all rows in one class."""
+        return Labels(np.zeros_like(self.numbers), 1)
+
+    def blocks(self) -> list[slice]:
+        """Return the rows of every class, stacked class by class."""
+        return class_blocks(self.numbers, self.n_classes)
+
+    def unstack(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return stacked rows in the order of the input."""
+        unstacked = np.empty_like(rows)
+        unstacked[np.argsort(self.numbers, kind="stable")] = rows
+        return unstacked
+
+    def count(self, usage: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Count the rows of every class that use every pattern, (c, r); ``usage`` is (m, r)."""
+        return np.stack([usage[self.numbers == a].sum(axis=0) for a in range(self.n_classes)])
+
+
+def class_blocks(numbers: NDArray[np.intp], n_classes: int) -> list[slice]:
+    """Return the rows of every class after stacking."""
+    edges = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=n_classes))]).tolist()
+    return [slice(begin, end) for begin, end in pairwise(edges)]
+
+
+@dataclass(frozen=True)
+class StackedMatrix:
     """Binary data in the form that all later stages work on.
 
     Attributes
@@ -55,7 +97,7 @@ class LabelledMatrix:
         keep_absent: bool = False,
         fold: bool = False,
         fold_rows: bool = True,
-    ) -> LabelledMatrix:
+    ) -> StackedMatrix:
         """Stack the rows by class number; inside a class they keep their order. Absent items go, unless kept.
 
         ``fold`` makes one of identical columns, and, with ``fold_rows``, one of identical rows of a class.
@@ -64,15 +106,12 @@ class LabelledMatrix:
         --------
         >>> import numpy as np
         >>> data = np.array([[1, 0, 0, 1], [1, 0, 1, 1], [0, 0, 1, 0]], dtype=bool)
-        >>> stacked = LabelledMatrix.from_rows(data, np.array([1, 0, 1]), 2)
+        >>> stacked = StackedMatrix.from_rows(data, np.array([1, 0, 1]), 2)
         >>> stacked.blocks, stacked.items.tolist()
         ([slice(0, 1, None), slice(1, 3, None)], [0, 2, 3])
-        >>> LabelledMatrix.from_rows(data, np.array([1, 0, 1]), 2, fold=True).item_of
+        >>> StackedMatrix.from_rows(data, np.array([1, 0, 1]), 2, fold=True).item_of
         array([ 0, -1,  1,  0])
         """
-        # Compiled code is loaded when it is needed.
-        from saltmine.data.folding import column_keys, group, row_keys, take
-
         m, n = matrix.shape
         item_of, items = group(column_keys(matrix)) if fold else (np.arange(n), np.arange(n))
         row_of, order = group(row_keys(matrix, numbers)) if fold and fold_rows else (np.arange(m), np.arange(m))
@@ -81,10 +120,9 @@ class LabelledMatrix:
         # The rows that stay, class by class.
         stacked = np.argsort(numbers[order], kind="stable")
         row_of, order = np.argsort(stacked)[row_of], order[stacked]
-        edges = np.concatenate([[0], np.cumsum(np.bincount(numbers[order], minlength=n_classes))]).tolist()
         return cls(
             matrix=take(matrix, order, items, item_of),
-            blocks=[slice(edges[a], edges[a + 1]) for a in range(n_classes)],
+            blocks=class_blocks(numbers[order], n_classes),
             order=order,
             items=items,
             row_of=row_of,

@@ -59,6 +59,27 @@ def connect(client: Any) -> Iterator[Client]:
         )
 
 
+@contextmanager
+def open_client(client: Any) -> Iterator[Client | None]:
+    """Reach the cluster that is named, or the one that is open already, or none."""
+    if client is None:
+        client = _current_client()
+    if client is None:
+        yield None
+    else:
+        with connect(client) as reached:
+            yield reached
+
+
+def _current_client() -> Any:
+    try:
+        from distributed import Client
+
+        return Client.current()
+    except (ImportError, ValueError):
+        return None
+
+
 def _reached(where: str) -> Client:
     from distributed import Client
 

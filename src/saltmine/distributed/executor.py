@@ -1,9 +1,4 @@
-"""Crews: blocks of the data and the calls that a fit makes on all of them, in threads or on the workers of Dask.
-
-A block is any object whose methods take and return small arrays or numbers. It must not change its arguments, which all
-blocks may share, nor keep them without a copy, and it must be deterministic: made of the same source and called in the
-same way it has the same state. That is how a block comes back whose worker was lost.
-"""
+"""An executor whose blocks are in the memory of Dask's workers; `solver.executor` says what a block is."""
 
 from __future__ import annotations
 
@@ -12,18 +7,22 @@ import pickle
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from saltmine.data.blocks import read_source
 from saltmine.data.threads import ThreadTeam
-from saltmine.distributed.actor import Call, Failure, Seat
+from saltmine.distributed.actor import BlockActor, Failure
 from saltmine.distributed.errors import ClusterError
+from saltmine.solver.executor import BlockCall, LocalExecutor
 
 if TYPE_CHECKING:
     from distributed import Actor, Client, Future
+
+Result = TypeVar("Result")
 
 # How often a block may be lost in one round before the fit gives up.
 _ATTEMPTS = 5
@@ -34,99 +33,16 @@ _RESTART = 5.0
 _PAUSE = 0.5
 
 
-class Crew(Protocol):
-    """Blocks, and calls on all of them at once."""
-
-    def __len__(self) -> int:
-        """Return the number of blocks."""
-
-    def __enter__(self) -> Crew:
-        """Return the crew itself."""
-
-    def __exit__(self, *error: object) -> None:
-        """Close the crew."""
-
-    def run(self, method: str, *args: Any, changes: bool = False) -> list[Any]:
-        """Call a method on every block with the same arguments.
-
-        Parameters
-        ----------
-        method : str
-        *args : object
-        changes : bool
-            Whether the call changes the state of the blocks. It is then repeated on a block that has to be made again.
-
-        Returns
-        -------
-        list
-            One result per block, in the order of the blocks.
-        """
-
-    def run_each(self, method: str, arguments: Sequence[tuple[Any, ...]], changes: bool = False) -> list[Any]:
-        """Call a method on every block with the block's own arguments."""
-
-    def forget(self) -> None:
-        """Forget the calls so far, because the next one sets the whole state of every block anew."""
-
-    def close(self) -> None:
-        """Let go of the blocks."""
-
-
-class LocalCrew:
-    """Blocks in this process, called in threads.
-
-    Parameters
-    ----------
-    blocks : sequence of objects
-    team : ThreadTeam
-        Open as long as the crew is used.
-
-    Examples
-    --------
-    >>> with ThreadTeam(2) as team, LocalCrew(["bread", "milk"], team) as crew:
-    ...     crew.run("replace", "b", "d"), crew.run_each("count", [("e",), ("k",)])
-    (['dread', 'milk'], [1, 1])
-    """
-
-    def __init__(self, blocks: Iterable[Any], team: ThreadTeam) -> None:
-        self._blocks = list(blocks)
-        self._team = team
-
-    def __len__(self) -> int:
-        return len(self._blocks)
-
-    def __enter__(self) -> LocalCrew:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def run(self, method: str, *args: Any, changes: bool = False) -> list[Any]:
-        """Call a method on every block with the same arguments."""
-        return Call(method, args).on(self._blocks, self._team)
-
-    def run_each(self, method: str, arguments: Sequence[tuple[Any, ...]], changes: bool = False) -> list[Any]:
-        """Call a method on every block with the block's own arguments."""
-        return Call(method, each=list(arguments)).on(self._blocks, self._team)
-
-    def forget(self) -> None:
-        """Do nothing: no block of this process gets lost."""
-
-    def close(self) -> None:
-        """Let go of the blocks."""
-        self._blocks = []
-
-
 @dataclass(frozen=True)
 class _Place:
-    """Where a block is: the worker, the name of its seat there, and the actor to call."""
+    """Where a block is: the worker, the name of its actor there, and the actor to call."""
 
     worker: str
     name: str
     actor: Actor
 
 
-class DaskCrew:
+class DaskExecutor:
     """Blocks in the memory of Dask's workers, each an actor there.
 
     A block whose worker is lost is made again of its source on a living worker, the calls that changed it are repeated,
@@ -152,8 +68,8 @@ class DaskCrew:
     --------
     >>> from distributed import Client
     >>> with Client(n_workers=1, processes=False, dashboard_address=":0") as client:
-    ...     with DaskCrew(client, str.upper, ["bread", "milk"]) as crew:
-    ...         crew.run("find", "K")
+    ...     with DaskExecutor(client, str.upper, ["bread", "milk"]) as executor:
+    ...         executor.query(str.find, "K")
     [-1, 3]
     """
 
@@ -166,7 +82,7 @@ class DaskCrew:
         self._patience = patience
         self._futures: dict[int, Future] = {}
         self._places: dict[int, _Place] = {}
-        self._changes: list[Call] = []
+        self._log: list[BlockCall] = []
         self._n_workers = 1
         self.n_rebuilt = 0
         try:
@@ -178,30 +94,38 @@ class DaskCrew:
     def __len__(self) -> int:
         return len(self._sources)
 
-    def __enter__(self) -> DaskCrew:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def run(self, method: str, *args: Any, changes: bool = False) -> list[Any]:
+    def query(self, method: Callable[..., Result], *args: Any, **kwargs: Any) -> list[Result]:
         """Call a method on every block with the same arguments, which travel once to every worker."""
-        return self._round(Call(method, args), changes)
+        return self._call(BlockCall(method, args))
 
-    def run_each(self, method: str, arguments: Sequence[tuple[Any, ...]], changes: bool = False) -> list[Any]:
+    def query_each(self, method: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
         """Call a method on every block with the block's own arguments."""
-        return self._round(Call(method, each=list(arguments)), changes)
+        return self._call(BlockCall(method, each=list(arguments)))
 
-    def forget(self) -> None:
-        """Forget the calls so far, because the next one sets the whole state of every block anew."""
-        self._changes = []
+    def update(self, method: Callable[..., Result], *args: Any, **kwargs: Any) -> list[Result]:
+        """Call a method that changes the blocks, and keep the call for blocks that have to be made again."""
+        call = BlockCall(method, args)
+        results = self._call(call)
+        # A copy, because the caller may go on to write to its arrays.
+        self._log.append(deepcopy(call))
+        return results
+
+    def clear_log(self) -> None:
+        """Forget the updates so far, because the next one sets the whole state of every block anew."""
+        self._log = []
 
     def close(self) -> None:
         """Let go of the blocks: Dask frees them on the workers."""
         self._release(range(len(self)))
-        self._changes = []
+        self._log = []
 
-    def _round(self, call: Call, changes: bool) -> list[Any]:
+    def _call(self, call: BlockCall) -> list[Any]:
         results = self._ask(range(len(self)), [call])
         for _ in range(_ATTEMPTS):
             lost = [number for number in range(len(self)) if number not in results]
@@ -210,18 +134,15 @@ class DaskCrew:
             time.sleep(_PAUSE)
             self._make(lost)
             self.n_rebuilt += len(lost)
-            results |= self._ask(lost, [*self._changes, call])
+            results |= self._ask(lost, [*self._log, call])
         if len(results) < len(self):
             raise ClusterError(
                 f"A block of the data was lost {_ATTEMPTS} times in one round of the fit; its workers may be running "
                 "out of memory: give them more of it, or use more workers."
             )
-        if changes:
-            # A copy, because the caller may go on to write to its arrays.
-            self._changes.append(deepcopy(call))
         return [results[number] for number in range(len(self))]
 
-    def _ask(self, numbers: Sequence[int], calls: list[Call]) -> dict[int, Any]:
+    def _ask(self, numbers: Sequence[int], calls: list[BlockCall]) -> dict[int, Any]:
         """Return the results of the last call by number of the block; lost blocks are not among them."""
         shares: dict[str, list[int]] = defaultdict(list)
         for number in numbers:
@@ -249,12 +170,12 @@ class DaskCrew:
         self._release(numbers)
         self._demand_workers()
         names = [f"saltmine-block-{number}-{uuid.uuid4().hex}" for number in numbers]
-        seats = [
-            delayed(Seat, pure=False)(name, self._make_block, self._sources[number])
+        actors = [
+            delayed(BlockActor, pure=False)(name, self._make_block, self._sources[number])
             for number, name in zip(numbers, names, strict=True)
         ]
         # All in one graph: Dask makes a block as soon as its source is there, and frees the source.
-        futures = self._client.compute(seats, actors=True)
+        futures = self._client.compute(actors, actors=True)
         self._futures.update(zip(numbers, futures, strict=True))
         self._wait(futures)
         self._demand_makable(numbers)
@@ -263,7 +184,7 @@ class DaskCrew:
         with self._client.as_current():
             for number, name, future in zip(numbers, names, futures, strict=True):
                 for worker in workers[future.key]:
-                    self._places[number] = _Place(worker, name, Actor(Seat, worker, future.key))
+                    self._places[number] = _Place(worker, name, Actor(BlockActor, worker, future.key))
 
     def _wait(self, futures: list[Future]) -> None:
         """Wait until all blocks are made or one of them cannot be made."""
@@ -310,7 +231,7 @@ class DaskCrew:
             time.sleep(min(_PAUSE, self._patience / 10))
 
     def _reach(self, method: Callable[..., Any], *args: Any) -> Any:
-        """Call a method of the client, or say that its scheduler is gone."""
+        """BlockCall a method of the client, or say that its scheduler is gone."""
         try:
             return method(*args)
         except Exception as error:  # a client that lost its scheduler, or was closed, raises nearly anything
@@ -331,6 +252,20 @@ class DaskCrew:
                 self._client.cancel(futures)
 
 
+@contextmanager
+def open_executor(
+    make_block: Callable[[Any], Any], sources: Sequence[Any], client: Client | None, team: ThreadTeam
+) -> Iterator[Any]:
+    """Have the workers of a cluster make a block of every source, or this process where there is no cluster."""
+    if client is not None:
+        with DaskExecutor(client, make_block, sources) as executor:
+            yield executor
+    else:
+        # One after the other: only what is packed stays in memory.
+        with LocalExecutor([make_block(read_source(source)) for source in sources], team) as local:
+            yield local
+
+
 def _error_of(future: Future) -> Exception | None:
     """Return why a block cannot be made; that its worker was lost is no reason."""
     error = future.exception() if future.status == "error" else None
@@ -338,12 +273,12 @@ def _error_of(future: Future) -> Exception | None:
 
 
 async def _answers(requests: list[tuple[Actor, Future, bytes]]) -> list[Any]:
-    """Ask one seat of every worker, all at the same time; None stands for a worker that was lost."""
+    """Ask one actor of every worker, all at the same time; None stands for a worker that was lost."""
 
-    async def answer(seat: Actor, request: bytes) -> Any:
-        return await seat.answer(request)
+    async def answer(actor: Actor, request: bytes) -> Any:
+        return await actor.answer(request)
 
-    futures = {asyncio.ensure_future(answer(seat, request)): future for seat, future, request in requests}
+    futures = {asyncio.ensure_future(answer(actor, request)): future for actor, future, request in requests}
     waiting = set(futures)
     try:
         while waiting:

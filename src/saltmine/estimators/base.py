@@ -1,24 +1,26 @@
-"""What all estimators share: input, the run of a fit, and the fitted attributes."""
+"""What all estimators share: input, one fit, the fitted attributes, and new rows in the patterns."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from numbers import Integral
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.metrics import accuracy_score
+from sklearn.utils import ClassifierTags, Tags, check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from saltmine.data.binary_model import BinaryModel
-from saltmine.data.bits import BitMatrix
+from saltmine.data.item_counts import ItemCounts, entries
 from saltmine.data.labels import class_numbers
-from saltmine.data.lazy import is_lazy
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
 from saltmine.data.validation import (
     BinaryMatrix,
     TableNames,
@@ -28,23 +30,34 @@ from saltmine.data.validation import (
     given_names,
     reject_unreadable,
 )
-from saltmine.estimators.results import FittedResults
 from saltmine.estimators.runs import best_of_runs, steps_of
-from saltmine.mdl.class_tests import find_carriers
+from saltmine.fitted.encoding import DECIMALS, CodeTable, encode
+from saltmine.fitted.model_file import save_model
+from saltmine.fitted.pattern_table import pattern_table
+from saltmine.fitted.stability import Stability, bootstrap_rows, carried, compare
 from saltmine.parameters import check_binarize, check_listening
 from saltmine.progress import Listener, OnStep
-from saltmine.solver.description import null_length
-from saltmine.solver.items import ItemFigures
-from saltmine.solver.judgement import Judgement
-from saltmine.solver.mdl_search import Solution, without_patterns
 
 if TYPE_CHECKING:
-    from saltmine.data.lazy import LazyMatrix
+    import pandas as pd
+
+    # Compiled code, which slows the import.
+    from saltmine.data.bits import BitMatrix
+    from saltmine.data.stacking import Labels, StackedMatrix
+    from saltmine.plots import Plots
+    from saltmine.solver.solution import Found, Solution
 
 
-class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResults):
+def _knows_classes(model: PatternModel) -> bool:
+    """Return whether a method describes classes, so that it can predict them."""
+    return model._knows_classes
+
+
+class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the estimators that describe binary data by patterns; they say how to search."""
 
+    # The name of the estimator in model files.
+    _kind: ClassVar[str]
     # Whether the search knows the classes; False describes all rows as one class.
     _knows_classes: ClassVar[bool]
     # Where the method was published, for reports.
@@ -54,14 +67,22 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
     # Whether a row has all items of the patterns that it uses.
     _covers_exactly: ClassVar[bool] = False
 
-    row_names_: NDArray[Any] | None
     binarize: float | None
     verbose: int
     callback: Listener | None
+    _item_names: NDArray[Any] | None
     # Of the methods with random starts.
     n_restarts: int
     n_jobs: int | None
     random_state: Any
+
+    classes_: NDArray[Any]
+    n_components_: int
+    row_labels_: NDArray[Any]
+    row_names_: NDArray[Any] | None
+    stability_: Stability | None
+    usage_counts_: NDArray[np.int64]
+    _items: ItemCounts
 
     # ------------------------------------------------------------------ what a method says of itself
 
@@ -69,7 +90,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         check_binarize(self.binarize)
         check_listening(self.verbose, self.callback)
 
-    def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
+    def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
         raise NotImplementedError  # every method has its own
 
     @property
@@ -94,113 +115,112 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
 
     # ------------------------------------------------------------------ fitting
 
-    def _fit(self, X: Any, y: Any, item_names: Any = None, row_names: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, item_names: Any = None, row_names: Any = None) -> Self:
+        """Find patterns, usage and, where the method has them, alterations.
+
+        Parameters
+        ----------
+        X : (m, n) array-like, DataFrame or sparse, 0/1
+            Also what is read lazily: a dask array, a zarr array or its path, or the path of a folder of .npz or
+            .parquet files, each with some of the rows.
+        y : (m,) labels
+            Classes of the rows. Methods that describe all rows as one class do without them: where given, they split
+            the reporting and nothing else.
+        item_names, row_names : lists of text, optional
+            What tables and reports call columns and rows; for data that has no names of its own, as sparse matrices.
+        """
+        if y is None and self._knows_classes:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: it compares classes; use "
+                "Primp for data without labels."
+            )
         with _all_or_nothing(self):
             self._check_parameters()
-            self._fit_input(X, y, item_names, row_names)
+            with self._open_client(X) as client:
+                data = self._validate(X, item_names, row_names)
+                labels = self._labels(y, data.shape[0])
+                found = self._find(data, labels, client)
+            self._store(found, labels)
         return self
 
-    def _fit_input(self, X: Any, y: Any, item_names: Any, row_names: Any) -> None:
-        rows = self._binary_rows(X, reset=True)
-        self._take_names(item_names, row_names, rows.shape[0])
-        self._fit_rows(rows, y)
+    def _open_client(self, X: Any) -> AbstractContextManager[Any]:
+        """Reach the cluster that the fit runs on, if any."""
+        return nullcontext()
 
-    def _fit_rows(self, rows: BinaryMatrix, y: Any) -> None:
-        """Fit data that is in memory."""
-        classes, numbers = self._classes(y, rows.shape[0])
-        searched = numbers if self._knows_classes else np.zeros_like(numbers)
-        data = LabelledMatrix.from_rows(rows, searched, len(classes) if self._knows_classes else 1, fold=self._folds)
-        bits = BitMatrix(data.matrix, data.blocks, data.weights)
-        solution = self._search(data, bits) if len(data.items) else without_patterns(bits)
-        by_area = _by_area(solution.model, bits)
-        model = solution.model.keep(by_area)
-        judged = Judgement.of(bits, model) if solution.judgement is None else solution.judgement.keep(by_area)
-        without = null_length(bits)
-        if not model.rank:
-            # The same to the last digit, whatever summed it up.
-            solution = replace(solution, length=without)
-        self._store_run(solution, judged, without, classes, numbers)
-        if len(classes) > len(data.blocks):
-            # The search knew one class; the reporting is split by the labels.
-            whole = LabelledMatrix.from_rows(rows, numbers, len(classes), fold=self._folds)
-            model, data = _split(model, data, whole), whole
-            bits = BitMatrix(data.matrix, data.blocks, data.weights)
-        self._store(model, data, bits)
+    def _validate(self, X: Any, item_names: Any, row_names: Any) -> BinaryMatrix | LazyMatrix:
+        """Check the data, and keep the names of columns and rows."""
+        data = self._open_lazily(X) if is_lazy(X) else self._binary_rows(X, reset=True)
+        if item_names is not None:
+            self._item_names = given_names(item_names, self.n_features_in_, "item_names", "columns")
+            demand_distinct(self._item_names)
+        if row_names is not None:
+            self.row_names_ = given_names(row_names, data.shape[0], "row_names", "rows")
+        return data
+
+    def _labels(self, y: Any, n_rows: int) -> Labels:
+        # Compiled code would slow the import.
+        from saltmine.data.stacking import Labels
+
+        self.classes_, numbers = self._classes(y, n_rows)
+        return Labels(numbers, len(self.classes_))
 
     def _classes(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """Return the classes, sorted, and the class number of every row."""
         if y is None:
             return np.array([0]), np.zeros(n_rows, dtype=np.intp)
         return class_numbers(y, n_rows)
 
+    def _find(self, data: BinaryMatrix | LazyMatrix, labels: Labels, client: Any) -> Found:
+        """Stack and fold, search and score."""
+        # Compiled code would slow the import.
+        from saltmine.estimators.fitting import fit_in_memory
+
+        return fit_in_memory(self, data, labels, self._search)
+
     def _run_once(self, search: Callable[[OnStep], Solution]) -> Solution:
         """Run a search that knows no chance."""
-        return best_of_runs(
-            lambda restart, seed, tell: search(steps_of(restart, tell)),
-            [0],
-            self._title,
-            self.verbose,
-            self.callback,
-            n_jobs=1,
-            solution_of=lambda solution: solution,
-        )
+        return best_of_runs(self, lambda restart, seed, tell: search(steps_of(restart, tell)), [0], n_jobs=1)
 
     def _run_restarts(self, search: Callable[[OnStep, np.random.Generator], Solution]) -> Solution:
         """Run a search from several random starts, and return the best solution."""
-        return best_of_runs(
-            lambda restart, seed, tell: search(steps_of(restart, tell), np.random.default_rng(seed)),
-            self._seeds(),
-            self._title,
-            self.verbose,
-            self.callback,
-            self.n_jobs,
-            solution_of=lambda solution: solution,
-        )
+
+        def run(restart: int, seed: int, tell: Listener) -> Solution:
+            return search(steps_of(restart, tell), np.random.default_rng(seed))
+
+        return best_of_runs(self, run, self._seeds(), self.n_jobs)
 
     def _seeds(self) -> list[int]:
         drawn = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_restarts)
         return [int(seed) for seed in drawn]
 
-    def _store_run(
-        self,
-        solution: Solution,
-        judged: Judgement,
-        null_length: float,
-        classes: NDArray[Any],
-        numbers: NDArray[np.intp],
-    ) -> None:
-        """Keep what the search says of the whole model, and what speaks for its parts."""
-        self.classes_ = classes
-        self.row_labels_ = classes[numbers]
-        self.description_length_ = solution.length
-        self.null_description_length_ = null_length
-        self.n_iter_ = solution.n_iter
-        self.history_ = np.array(solution.history)
-        self._judge(judged, len(classes))
-        self.n_components_ = solution.model.rank
-        self.stability_ = None
+    def _store(self, found: Found, labels: Labels) -> None:
+        """Keep what was found, rows in the order of the input, the pattern that covers most cells first."""
+        usage_counts = labels.count(found.usage)
+        by_area = np.argsort(-(found.items.carried() * usage_counts).sum(axis=0), kind="stable")
+        solution, scores = found.solution, found.scores.keep(by_area)
+        self.n_components_ = found.rank
+        self.usage_, self.usage_counts_ = found.usage[:, by_area], usage_counts[:, by_area]
+        self._items, self.carrier_counts_ = found.items.keep(by_area), found.carrier_counts[:, by_area]
+        self.row_labels_ = self.classes_[labels.numbers]
+        self.class_counts_ = np.bincount(labels.numbers, minlength=labels.n_classes)
+        self.description_length_, self.null_description_length_ = solution.length, found.null_length
+        self.n_iter_, self.history_ = solution.n_iter, np.array(solution.history)
+        self.pattern_evidence_, self.pattern_gain_ = scores.evidence, scores.gain
+        self.alteration_evidence_ = _for_classes(scores.alteration_evidence, labels.n_classes)
+        self.alteration_gain_ = _for_classes(scores.alteration_gain, labels.n_classes)
+        self.stability_, self.preparation_ = None, None
         self.about_: dict[str, Any] = {}
-        self.preparation_ = None
-
-    def _judge(self, judged: Judgement, n_classes: int) -> None:
-        """Keep what speaks for every part of the model, by the classes that the search knew."""
-        self.pattern_evidence_, self.pattern_gain_ = judged.evidence, judged.gain
-        self.alteration_evidence_ = _for_classes(judged.alteration_evidence, n_classes)
-        self.alteration_gain_ = _for_classes(judged.alteration_gain, n_classes)
-
-    def _store(self, model: BinaryModel, data: LabelledMatrix, bits: BitMatrix) -> None:
-        """Keep the model in the order of the input, with the counts that encoding and tables need."""
-        carriers = find_carriers(bits, model)
-        self._items = ItemFigures.of(bits, model, carriers, data.item_of)
-        self.carrier_counts_ = bits.used(carriers)
-        self.usage_ = model.Y[data.row_of]
-        self.usage_counts_ = bits.used(model.Y)
-        self.class_counts_ = np.array(bits.class_sizes)
 
     # ------------------------------------------------------------------ input
 
     def _binary_rows(self, X: Any, reset: bool) -> BinaryMatrix:
+        """Return data as 0/1, in memory."""
         if is_lazy(X):
-            return self._read_lazily(X, reset)
+            # Compiled code would slow the import.
+            from saltmine.data.blocks import read_whole
+
+            rows = read_whole(open_blocks(X), self.binarize)
+            return as_binary(validate_data(self, rows, reset=reset, accept_sparse="csr"), None)
         names = TableNames.of(X)
         reject_unreadable(X, names)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
@@ -209,38 +229,282 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
             self.row_names_ = None if names.rows is None else as_text(names.rows)
         return as_binary(X, self.binarize, names)
 
-    def _read_lazily(self, X: Any, reset: bool) -> BinaryMatrix:
-        """Read rows that are not in memory yet; all of them, as searches and code lengths need them."""
-        from saltmine.data import lazy as inputs
-        from saltmine.distributed import fitting
-
-        data = inputs.open_blocks(X)
-        if reset:
-            self._take_shape(data)
-        rows = fitting.read_whole(data, self.binarize, client=None)
-        return rows if reset else as_binary(validate_data(self, rows, reset=False, accept_sparse="csr"), None)
-
-    def _take_shape(self, data: LazyMatrix) -> None:
-        """Keep number and names of the columns of data that is read lazily."""
+    def _open_lazily(self, X: Any) -> LazyMatrix:
+        """Open data that is read lazily, and keep number and names of its columns."""
+        data = open_blocks(X)
         self.n_features_in_, self._item_names = data.shape[1], data.item_names
-        # Names of an earlier fit are none of this one.
+        # Drop the names of a previous fit.
         self.__dict__.pop("feature_names_in_", None)
         self.row_names_ = None
-
-    def _take_names(self, item_names: Any, row_names: Any, n_rows: int) -> None:
-        """Keep the names that come beside the data, as sparse matrices have none of their own."""
-        if item_names is not None:
-            self._item_names = given_names(item_names, self.n_features_in_, "item_names", "columns")
-            demand_distinct(self._item_names)
-        if row_names is not None:
-            self.row_names_ = given_names(row_names, n_rows, "row_names", "rows")
+        return data
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         # Usage is boolean whatever the data was.
         tags.transformer_tags.preserves_dtype = []
+        if self._knows_classes:
+            # Patterns describe; a pattern has two items at least. On data of two columns, as the estimator checks use
+            # it, there are none, and the codes of single items tell classes apart only as well as they can.
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(poor_score=True)
+            tags.target_tags.required = True
         return tags
+
+    # ------------------------------------------------------------------ new rows
+
+    def transform(self, X: Any, y: Any = None) -> NDArray[np.bool_]:
+        """Return the patterns that every row uses, (m, r).
+
+        Parameters
+        ----------
+        X : (m, n) array-like, DataFrame or sparse, 0/1
+        y : (m,) labels, optional
+            Classes of the rows, whose alterations are then taken into account; predicted where they are not given.
+            Methods that describe all rows as one class ignore them.
+        """
+        check_is_fitted(self)
+        rows = self._binary_rows(X, reset=False)
+        tables = self._code_tables()
+        if len(tables) == 1:
+            return encode(rows, tables[0])[0]
+        numbers = self._shortest(rows) if y is None else self._known_classes(y, rows.shape[0])
+        usage = np.zeros((rows.shape[0], self.n_components_), dtype=bool)
+        for a, table in enumerate(tables):
+            of_class = np.flatnonzero(numbers == a)
+            usage[of_class] = encode(rows[of_class], table)[0]
+        return usage
+
+    @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return for every row the class whose patterns encode it in the fewest nats."""
+        check_is_fitted(self)
+        return self.classes_[self._shortest(self._binary_rows(X, reset=False))]
+
+    @available_if(_knows_classes)  # type: ignore[untyped-decorator]
+    def code_lengths(self, X: Any) -> NDArray[np.float64]:
+        """Return how many nats the patterns and codes of every class take for every row, (m, c)."""
+        check_is_fitted(self)
+        return self._code_lengths(self._binary_rows(X, reset=False))
+
+    @available_if(_knows_classes)  # type: ignore[untyped-decorator]
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class `predict` finds."""
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+    def _code_lengths(self, rows: BinaryMatrix) -> NDArray[np.float64]:
+        return np.stack([encode(rows, table)[1] for table in self._code_tables()], axis=1)
+
+    def _shortest(self, rows: BinaryMatrix) -> NDArray[np.intp]:
+        shortest: NDArray[np.intp] = np.argmin(np.round(self._code_lengths(rows), DECIMALS), axis=1)
+        return shortest
+
+    def _code_tables(self) -> list[CodeTable]:
+        """Return the code table of every class, or one where the method knows no classes."""
+        occurs = self.item_counts_.sum(axis=0) > 0
+        if not self._knows_classes:
+            counts = self.usage_counts_.sum(axis=0), self.noise_counts_.sum(axis=0)
+            return [CodeTable.from_counts(self.components_, *counts, occurs)]
+        parts = zip(self.alterations_, self.usage_counts_, self.noise_counts_, strict=True)
+        return [
+            CodeTable.from_counts(self.components_ | altered, usage, noise, occurs) for altered, usage, noise in parts
+        ]
+
+    def _known_classes(self, y: Any, n_rows: int) -> NDArray[np.intp]:
+        given, numbers = class_numbers(y, n_rows)
+        unknown = [label for label in given.tolist() if label not in set(self.classes_.tolist())]
+        if unknown:
+            known = ", ".join(repr(label) for label in self.classes_.tolist())
+            raise ValueError(f"y holds the label {unknown[0]!r}, which the model has not seen; it knows {known}.")
+        return np.searchsorted(self.classes_, given)[numbers]
+
+    # ------------------------------------------------------------------ fitted attributes, by column
+
+    @property
+    def components_(self) -> NDArray[np.bool_]:
+        """Shared patterns, (r, n)."""
+        return self._items.all_components
+
+    @property
+    def alterations_(self) -> NDArray[np.bool_]:
+        """Class-specific alterations, (c, r, n)."""
+        return self._items.all_alterations
+
+    @property
+    def sparse_components_(self) -> sp.csr_array:
+        """Shared patterns as a sparse matrix, (r, n)."""
+        return self._items.sparse(self._items.components)
+
+    @property
+    def sparse_alterations_(self) -> list[sp.csr_array]:
+        """Alterations of every class as sparse matrices, (r, n) each."""
+        return [self._items.sparse(altered) for altered in self._items.alterations]
+
+    @property
+    def item_counts_(self) -> NDArray[np.int64]:
+        """Ones of every class and column, (c, n)."""
+        return self._items.all_item_counts
+
+    @property
+    def noise_counts_(self) -> NDArray[np.int64]:
+        """Cells of every class and column that the model gets wrong, (c, n)."""
+        return self._items.all_noise_counts
+
+    @property
+    def _hits(self) -> NDArray[np.int64]:
+        return self._items.hits_of(*entries(self.components_, self.alterations_))[0]
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
+    # ------------------------------------------------------------------ what a fitted model offers
+
+    def patterns(self) -> pd.DataFrame:
+        """Return the patterns as a tidy table, one row per pattern, item and role.
+
+        Returns
+        -------
+        DataFrame with the columns
+
+            - ``pattern``: number of the pattern, the one that covers most cells first;
+            - ``item``: column name, or column number where the data had no names;
+            - ``role``: "common" for items of a pattern that several classes use, else the class it belongs to, as
+              text ("class common" for a class of that very name);
+            - ``kind``: "shared" for what several classes have in common, "added" for what a class adds to that, and
+              "only" for patterns of one class: those that no other class uses, and alterations larger than the
+              shared part, which are patterns of their own rather than variations;
+            - ``evidence``: minus the logarithm (nats) of a bound on the probability that chance shows as much: for the
+              whole pattern, and for added items that they go with the pattern in that class (not that other classes
+              lack them: that is ``q_value``); a fit with ``algorithm="saltmine"`` keeps nothing below ``-log(alpha)``;
+            - ``gain``: nats by which the description would be longer without the pattern, and for added items without
+              all that the class adds to it;
+            - ``p_value``, ``q_value``: Fisher's exact test of what belongs to one class, one-sided, and its correction
+              by Benjamini and Hochberg for the number of such claims in the table; NaN for shared items. Added items:
+              of the rows that have more than half of the shared items, do more of this class have the item than of
+              each class that does not add it? Patterns of one class (one test for all items): do more of its rows
+              have more than half of the items than of each other class? On the rows of the fit, so on the optimistic
+              side, and as if rows were independent;
+            - ``stability``: share of refits in which the item came back in this role (after `assess_stability`);
+            - ``usage_<class>``: rows of the class that use the pattern;
+            - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern);
+            - ``share_<class>``: share of all rows of the class that have the item;
+            - ``lift_<class>``: support divided by share: how many times more frequent the item is with the pattern.
+        """
+        check_is_fitted(self)
+        return pattern_table(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file that `saltmine.load` reads; an existing file is replaced as a whole."""
+        check_is_fitted(self)
+        if type(self).__name__ != self._kind:
+            raise TypeError(f"{type(self).__name__} cannot be saved: load would not know it, only {self._kind} itself.")
+        save_model(self, self._kind, path)
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures of the model: ``plot.usage()``, ``.patterns()``, ``.wordcloud(pattern)``, ``.history()``."""
+        check_is_fitted(self)
+        # Drawing libraries are an extra, and slow to import.
+        from saltmine.plots import Plots
+
+        return Plots(self)
+
+    def _repr_html_inner(self) -> str:
+        """Show a fitted model in a notebook by what it found, any other by its parameters."""
+        if not hasattr(self, "classes_"):
+            return str(super()._repr_html_inner())
+        from saltmine.report.notebook import model_html
+
+        return model_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+    def report(self, path: str | PathLike[str], title: str | None = None) -> None:
+        """Write the model as one HTML page that needs nothing else: patterns, who uses them, how far to trust them."""
+        check_is_fitted(self)
+        # The page is needed by few fits.
+        from saltmine.report import write_report
+
+        write_report(self, path, title)
+
+    def assess_stability(
+        self,
+        X: Any,
+        y: Any = None,
+        refits: int = 20,
+        random_state: Any = None,
+        on_refit: Callable[[int], object] | None = None,
+        groups: Any = None,
+    ) -> Stability:
+        """Fit again on rows drawn with replacement and say how often each pattern and alteration comes back.
+
+        The result is kept as `stability_`; `patterns` then has a column of it.
+
+        Parameters
+        ----------
+        X, y : the data of the fit
+        refits : int
+            How many times to draw and fit; as many rows are drawn of every class as it has.
+        random_state : int, RandomState or None
+        on_refit : callable, optional
+            Called with the number of refits that are done, after each.
+        groups : (m,) labels, optional
+            What rows belong together, as samples of one patient: whole groups are drawn then.
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [80, 80], rank=2, noise=0.01, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> model.assess_stability(p.X, p.y, refits=2, random_state=0).patterns.shape == (model.n_components_,)
+        True
+        """
+        check_is_fitted(self)
+        if not isinstance(refits, Integral) or isinstance(refits, bool) or refits < 1:
+            raise ValueError(f"refits must be a whole number of at least 1, not {refits!r}.")
+        rows = self._binary_rows(X, reset=False)
+        if rows.shape[0] != len(self.row_labels_):
+            raise ValueError(
+                f"The model was fitted on {len(self.row_labels_)} rows, not {rows.shape[0]}; pass the same data."
+            )
+        if y is not None:
+            classes, numbers = class_numbers(y, rows.shape[0])
+            if not np.array_equal(classes[numbers], self.row_labels_):
+                raise ValueError("y differs from the labels of the fit; pass the same data in the same order.")
+        rng = np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        together = None if groups is None else class_numbers(groups, rows.shape[0])[1]
+        again = self._refits(rows, refits, rng, on_refit, together)
+        stability = compare(self.components_, self.alterations_, self.usage_counts_, again)
+        self.stability_ = stability
+        return stability
+
+    def _refits(
+        self,
+        rows: BinaryMatrix,
+        refits: int,
+        rng: np.random.Generator,
+        on_refit: Callable[[int], object] | None,
+        groups: NDArray[np.intp] | None,
+    ) -> Iterator[NDArray[np.bool_]]:
+        """Fit on rows drawn anew, time after time, and yield what the patterns carry."""
+        numbers = np.searchsorted(self.classes_, self.row_labels_)
+        quiet = {"binarize": None, "verbose": 0, "callback": None}
+        random = "random_state" in self.get_params(deep=False)
+        for done in range(1, refits + 1):
+            drawn = bootstrap_rows(numbers, rng, groups)
+            again = clone(self).set_params(**quiet)
+            if random:
+                again.set_params(random_state=int(rng.integers(np.iinfo(np.int32).max)))
+            again.fit(rows[drawn], self.row_labels_[drawn])
+            if on_refit is not None:
+                on_refit(done)
+            yield carried(again.components_, again.alterations_, again.usage_counts_)
 
 
 @contextmanager
@@ -260,15 +524,3 @@ def _for_classes(figures: NDArray[np.float64], n_classes: int) -> NDArray[np.flo
     whole = np.full((n_classes, figures.shape[1]), np.nan)
     whole[: len(figures)] = figures
     return whole
-
-
-def _by_area(model: BinaryModel, bits: BitMatrix) -> NDArray[np.intp]:
-    """Order the patterns by the number of cells they cover, largest first."""
-    carried = [[int(bits.weights.items @ (model.X[:, s] | V[:, s])) for s in range(model.rank)] for V in model.V]
-    return np.argsort(-(np.array(carried) * bits.used(model.Y)).sum(axis=0), kind="stable")
-
-
-def _split(model: BinaryModel, data: LabelledMatrix, whole: LabelledMatrix) -> BinaryModel:
-    """Stack the usage of a one-class model by the labels; no class alters anything."""
-    usage = model.Y[data.row_of[whole.order]]
-    return BinaryModel(model.X, np.zeros((len(whole.blocks), *model.X.shape), dtype=bool), usage)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from saltmine.estimators.encoders import ByClass
-from saltmine.estimators.salt import SaltModel
+from saltmine.estimators.mdl_estimator import MdlEstimator
 
 
-class CSalt(ByClass, SaltModel):
+class CSalt(MdlEstimator):
     """Mine patterns that classes share and the alterations that single classes make to them.
 
     Boolean matrix factorization of labelled 0/1 data (Hess & Morik, "C-SALT: Mining Class-Specific ALTerations in
@@ -124,6 +123,7 @@ class CSalt(ByClass, SaltModel):
     """
 
     _kind: ClassVar[str] = "CSalt"
+    _knows_classes: ClassVar[bool] = True
     _source: ClassVar[str] = (
         "Boolean matrix factorization by description length, S. Hess and K. Morik, "
         "C-SALT: Mining Class-Specific ALTerations in Boolean Matrix Factorization, 2017."

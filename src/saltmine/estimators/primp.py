@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from saltmine.estimators.encoders import OneClass
-from saltmine.estimators.salt import SaltModel
+from saltmine.estimators.mdl_estimator import MdlEstimator
 
 
-class Primp(OneClass, SaltModel):
+class Primp(MdlEstimator):
     """Mine patterns of 0/1 data, their number found by description length (Hess, Morik & Piatkowski 2017).
 
     C-Salt without alterations: all rows are one class. Labels, where given, only split the reporting: `classes_`,
@@ -27,6 +26,7 @@ class Primp(OneClass, SaltModel):
     """
 
     _kind: ClassVar[str] = "Primp"
+    _knows_classes: ClassVar[bool] = False
     _source: ClassVar[str] = (
         "Boolean matrix factorization by description length, S. Hess, K. Morik and N. "
         "Piatkowski, The PRIMPING Routine: Tiling through Proximal Alternating Linearized Minimization, 2017."

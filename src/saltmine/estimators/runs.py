@@ -5,28 +5,41 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from saltmine.progress import Listener, OnStep, Progress, ProgressBar
-from saltmine.solver.mdl_search import Solution
 from saltmine.solver.restarts import Restarts
 
-Result = TypeVar("Result")
+if TYPE_CHECKING:
+    from saltmine.estimators.base import PatternModel
+
+
+class Result(Protocol):
+    """What a run finds: the lowest score is best."""
+
+    @property
+    def length(self) -> float:
+        """Return f."""
+
+    @property
+    def score(self) -> float:
+        """Return what the search minimises."""
+
+    @property
+    def rank(self) -> int:
+        """Return the number of patterns."""
+
+
+AnyResult = TypeVar("AnyResult", bound=Result)
 
 
 def best_of_runs(
-    search: Callable[[int, int, Listener], Result],
-    seeds: Sequence[int],
-    title: str,
-    verbose: int,
-    callback: Listener | None,
-    n_jobs: int | None,
-    solution_of: Callable[[Result], Solution],
-) -> Result:
+    model: PatternModel, search: Callable[[int, int, Listener], AnyResult], seeds: Sequence[int], n_jobs: int | None
+) -> AnyResult:
     """Search once per seed, ``search(restart, seed, tell)``, and return the result with the lowest score."""
     with ExitStack() as stack:
-        listeners = [] if callback is None else [callback]
-        bar = stack.enter_context(ProgressBar(title, len(seeds))) if verbose else None
+        listeners = [] if model.callback is None else [model.callback]
+        bar = stack.enter_context(ProgressBar(model._title, len(seeds))) if model.verbose else None
         if bar is not None:
             listeners.append(bar.show)
         restarts = Restarts(n_jobs)
@@ -38,14 +51,13 @@ def best_of_runs(
                 for listener in listeners:
                     listener(now)
 
-        def run(restart: int, seed: int) -> Result:
+        def run(restart: int, seed: int) -> AnyResult:
             found = search(restart, seed, tell)
             if bar is not None:
-                solution = solution_of(found)
-                bar.finish(restart, f"{solution.model.rank} patterns", solution.length)
+                bar.finish(restart, f"{found.rank} patterns", found.length)
             return found
 
-        return min(restarts.run(run, seeds), key=lambda found: solution_of(found).score)
+        return min(restarts.run(run, seeds), key=lambda found: found.score)
 
 
 def steps_of(restart: int, tell: Listener) -> OnStep:

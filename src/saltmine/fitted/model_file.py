@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.atomic import whole_file
+from saltmine.data.item_counts import ItemCounts
 from saltmine.fitted.stability import Stability
-from saltmine.solver.items import ItemFigures
 
 FORMAT = "saltmine model"
 # Version 2 has the evidence of patterns and alterations; version 3 gains, carriers, stability, names of the rows, what
@@ -147,7 +147,7 @@ def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: dict[str, ND
     item_of = arrays["item_of"] if header["version"] >= 4 else np.arange(n)
     _demand(item_of.shape == (n,) and item_of.dtype.kind == "i", "the items of the columns differ")
     _demand(not n or (item_of.min() >= -1 and item_of.max() < n_items), "the items of the columns differ")
-    estimator._items = ItemFigures(
+    estimator._items = ItemCounts(
         item_of,
         bits["components_"],
         bits["alterations_"],

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.data.item_counts import ItemCounts, entries
 from saltmine.mdl.class_tests import correct, highest_of_all
-from saltmine.solver.items import ItemFigures, entries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,7 @@ class Fitted(Protocol):
     pattern_gain_: NDArray[np.float64]
     alteration_gain_: NDArray[np.float64]
     stability_: Stability | None
-    _items: ItemFigures
+    _items: ItemCounts
     _item_names: NDArray[Any] | None
 
 

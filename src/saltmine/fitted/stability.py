@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from saltmine.solver.items import entries
+from saltmine.data.item_counts import entries
 
 Bools = NDArray[np.bool_]
 # Draws of groups until every class is there.

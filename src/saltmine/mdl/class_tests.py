@@ -4,28 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
-from saltmine.data.binary_model import BinaryModel
-from saltmine.data.bits import BitMatrix
+from scipy.stats import false_discovery_control, hypergeom
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-
-def find_carriers(bits: BitMatrix, model: BinaryModel) -> NDArray[np.bool_]:
-    """Say which rows have more than half of a pattern's items, whether or not the model says that they use it: (m, r).
-
-    The items are the shared ones, so that no class is favoured by what it adds; for a pattern of a single class all
-    that it has there, and all that any class has where fewer than two are shared.
-    """
-    carriers = np.empty(model.Y.shape, dtype=bool)
-    several = (bits.used(model.Y) > 0).sum(axis=0) >= 2
-    for s in range(model.rank):
-        items = model.X[:, s]
-        if not several[s] or bits.weights.items @ items < 2:
-            items = items | model.V[:, :, s].any(axis=0)
-        carriers[:, s] = 2 * bits.carried(items) > bits.weights.items @ items
-    return carriers
 
 
 def fisher_tests(successes: Counts, trials: Counts, other_successes: Counts, other_trials: Counts) -> Floats:
@@ -37,11 +19,9 @@ def fisher_tests(successes: Counts, trials: Counts, other_successes: Counts, oth
     >>> fisher_tests(np.array([8]), np.array([10]), np.array([1]), np.array([6])).round(4)
     array([0.0245])
     """
-    from scipy.stats import hypergeom
-
     all_rows, all_successes = trials + other_trials, successes + other_successes
     p_values: Floats = hypergeom.sf(successes - 1, all_rows, all_successes, trials)
-    # No rows say nothing against it.
+    # No rows: p = 1.
     return np.where(all_rows > 0, p_values, 1.0)
 
 
@@ -74,8 +54,6 @@ def correct(p_values: Floats) -> Floats:
     >>> correct(np.array([0.01, np.nan, 0.04]))
     array([0.02,  nan, 0.04])
     """
-    from scipy.stats import false_discovery_control
-
     tested = ~np.isnan(p_values)
     q_values = np.full(len(p_values), np.nan)
     if tested.any():

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.data.item_counts import entries
 from saltmine.fitted.pattern_table import ONLY, of_one_class
 from saltmine.report.layout import Layout
-from saltmine.solver.items import entries
 
 # Items shown of a part: the first number with which all of them take less than the budget of characters.
 LIMITS = (150, 75, 40, 20, 10, 5)

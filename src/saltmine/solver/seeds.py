@@ -13,14 +13,14 @@ from saltmine.data.validation import BinaryMatrix
 from saltmine.data.weights import Weights
 
 # A seed is a row, or an item, with so many others that are most like it: few for small patterns, more where noise hides
-# the likeness of single ones.
+# the similarity of single ones.
 NEIGHBOURS = (5, 20)
 
 
-def seed_rows(residual: BinaryMatrix, weights: Weights, most: int, rng: np.random.Generator) -> Bools:
-    """Return sets of rows to start a pattern from, (k, m); at most ``most`` rows, and as many items, are looked at.
+def seed_rows(residual: BinaryMatrix, weights: Weights, max_n: int, rng: np.random.Generator) -> Bools:
+    """Return sets of rows to start a pattern from, (k, m); at most ``max_n`` rows, and as many items, are looked at.
 
-    Likeness is the correlation of items, or rows, scaled to unit variance: two rows that share rare items are alike.
+    Similarity is the correlation of items, or rows, scaled to unit variance: two rows that share rare items are alike.
     Small patterns that the singular vectors of the data do not show (they drown in the noise of all columns) are
     still seen by their own rows.
     """
@@ -29,22 +29,22 @@ def seed_rows(residual: BinaryMatrix, weights: Weights, most: int, rng: np.rando
     of_rows, of_items = weights.rows.astype(np.float32), weights.items.astype(np.float32)
     frequency = np.asarray(matrix.T @ of_rows, dtype=np.float32).ravel() / of_rows.sum()
     scale = 1 / np.sqrt(np.maximum(frequency * (1 - frequency), 1 / of_rows.sum()))
-    rows = _some(m, most, rng)
-    likeness = matrix @ ((_dense(matrix[rows]) - frequency) * scale**2 * of_items).T
-    seeds = [_nearest(likeness, rows, count, weights.rows) for count in NEIGHBOURS]
-    items = _some(n, most, rng)
-    likeness = (matrix.T @ ((_dense(matrix[:, items]) - frequency[items]) * of_rows[:, None])) * scale[:, None]
+    rows = _draw(m, max_n, rng)
+    similarity = matrix @ ((_dense(matrix[rows]) - frequency) * scale**2 * of_items).T
+    seeds = [_nearest(similarity, rows, count, weights.rows) for count in NEIGHBOURS]
+    items = _draw(n, max_n, rng)
+    similarity = (matrix.T @ ((_dense(matrix[:, items]) - frequency[items]) * of_rows[:, None])) * scale[:, None]
     for count in NEIGHBOURS:
-        groups = _nearest(likeness, items, count, weights.items) * of_items
+        groups = _nearest(similarity, items, count, weights.items) * of_items
         # Rows that have most of the items.
         seeds.append(groups.sum(axis=1)[:, None] < (matrix @ groups.T).T * 2)
-    seeds.append(shared_exactly(residual, weights, most, rng))
+    seeds.append(identical_columns(residual, weights, max_n, rng))
     every = np.concatenate(seeds)
     enough: Bools = every[every @ weights.rows >= 2]
     return enough
 
 
-def shared_exactly(residual: BinaryMatrix, weights: Weights, most: int, _: np.random.Generator) -> Bools:
+def identical_columns(residual: BinaryMatrix, weights: Weights, max_n: int, _: np.random.Generator) -> Bools:
     """Return the rows of those columns that most items have in common, where several do.
 
     With few rows and many items this is the clearest sign of a pattern: more items than chance allows have ones in
@@ -55,27 +55,27 @@ def shared_exactly(residual: BinaryMatrix, weights: Weights, most: int, _: np.ra
     rows = np.asarray(residual.T @ weights.rows)[first]
     shown = items * rows * np.log(weights.shape[0] / np.maximum(rows, 1))
     shown[(items < 2) | (rows < 2)] = 0
-    best = np.argsort(-shown, kind="stable")[:most]
+    best = np.argsort(-shown, kind="stable")[:max_n]
     columns: Bools = _dense(residual[:, first[best[shown[best] > 0]]]).T != 0
     return columns
 
 
-def _some(count: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    return np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
+def _draw(count: int, max_n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    return np.arange(count) if count <= max_n else np.sort(rng.choice(count, max_n, replace=False))
 
 
 def _dense(matrix: Any) -> NDArray[Any]:
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
-def _nearest(likeness: NDArray[np.float32], own: NDArray[np.intp], count: int, weights: NDArray[np.int64]) -> Bools:
+def _nearest(similarity: NDArray[np.float32], own: NDArray[np.intp], count: int, weights: NDArray[np.int64]) -> Bools:
     """Return a set for every column: itself and the most alike, until there are ``count`` others of the input."""
-    likeness[own, np.arange(len(own))] = np.inf
-    take = min(count + 1, len(likeness))
-    nearest = np.argpartition(-likeness, take - 1, axis=0)[:take].T
-    order = np.argsort(-np.take_along_axis(likeness.T, nearest, axis=1), axis=1, kind="stable")
+    similarity[own, np.arange(len(own))] = np.inf
+    take = min(count + 1, len(similarity))
+    nearest = np.argpartition(-similarity, take - 1, axis=0)[:take].T
+    order = np.argsort(-np.take_along_axis(similarity.T, nearest, axis=1), axis=1, kind="stable")
     nearest = np.take_along_axis(nearest, order, axis=1)
     before = np.cumsum(weights[nearest], axis=1) - weights[nearest]
-    sets = np.zeros((len(own), len(likeness)), dtype=bool)
+    sets = np.zeros((len(own), len(similarity)), dtype=bool)
     np.put_along_axis(sets, nearest, before <= count, axis=1)
     return sets

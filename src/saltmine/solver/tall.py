@@ -1,29 +1,31 @@
-"""Searches on data with more rows than a search can look at: on a sample of them, then on everything.
+"""The search in data with more rows than a search can look at: in a sample of them, then in all.
 
 A sample of the rows shows what the patterns consist of; given that, every row of the whole is weighed on its own, and
-the items are chosen anew by the counts of all rows (`binary.tall_extension`). It is the mirror image of `wide`.
+the items are chosen anew by the counts of all rows (`tall_model`). It is the mirror image of `wide`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.data.binary_model import BinaryModel, Bools
 from saltmine.data.bits import BitMatrix, Ints
-from saltmine.data.stacking import LabelledMatrix
-from saltmine.data.threads import ThreadTeam
-from saltmine.distributed.executor import Crew
-from saltmine.solver.mdl_search import Settings, Solution, Task, saltmine
-from saltmine.solver.tall_extension import RowStart, TallExtension
-from saltmine.solver.wide import SEARCHED, STARTED, MakeOperator, share_of
+from saltmine.data.item_counts import ItemCounts
+from saltmine.data.stacking import Labels, StackedMatrix
+from saltmine.solver.executor import BlockExecutor
+from saltmine.solver.mdl_search import search_sample
+from saltmine.solver.row_block import RowBlock
+from saltmine.solver.solution import SEARCHED, STARTED, Found, Search, Solution, rescale
+from saltmine.solver.tall_model import TallModel, TallStart
 
 # Rows of a sample: so many cells, but neither too few to show anything nor more than the search can look at.
-SAMPLE_CELLS, LEAST_ROWS, MOST_ROWS = 1 << 24, 2_000, 40_000
+SAMPLE_CELLS, MIN_ROWS, MAX_ROWS = 1 << 24, 2_000, 40_000
 # Rows of a small class that are in the sample anyway.
-LEAST_OF_CLASS = 200
+MIN_ROWS_OF_CLASS = 200
 
 
 def sample_size(n_items: int) -> int:
@@ -34,11 +36,11 @@ def sample_size(n_items: int) -> int:
     >>> sample_size(56), sample_size(2000), sample_size(10**6)
     (40000, 8388, 2000)
     """
-    return int(np.clip(SAMPLE_CELLS // max(n_items, 1), LEAST_ROWS, MOST_ROWS))
+    return int(np.clip(SAMPLE_CELLS // max(n_items, 1), MIN_ROWS, MAX_ROWS))
 
 
 def is_tall(shape: tuple[int, int]) -> bool:
-    """Say whether data has more rows than a search looks at, and more than items.
+    """Return whether data has more rows than a search looks at, and more than items.
 
     Examples
     --------
@@ -49,26 +51,26 @@ def is_tall(shape: tuple[int, int]) -> bool:
     return m > sample_size(n) and m >= n
 
 
-def sample_rows(numbers: NDArray[np.intp], size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def draw_rows(numbers: NDArray[np.intp], size: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Draw about so many rows, of every class in proportion but never few of one that has more.
 
     Examples
     --------
     >>> import numpy as np
     >>> numbers = np.repeat([0, 1], [100_000, 300])
-    >>> drawn = sample_rows(numbers, 5000, np.random.default_rng(0))
+    >>> drawn = draw_rows(numbers, 5000, np.random.default_rng(0))
     >>> np.bincount(numbers[drawn])
     array([4985,  200])
     """
     sizes = np.bincount(numbers)
-    shares = np.minimum(sizes, np.maximum(size * sizes // len(numbers), LEAST_OF_CLASS))
+    shares = np.minimum(sizes, np.maximum(size * sizes // len(numbers), MIN_ROWS_OF_CLASS))
     of_classes = [np.flatnonzero(numbers == a) for a in range(len(sizes))]
     drawn = [rng.choice(rows, share, replace=False) for rows, share in zip(of_classes, shares, strict=True)]
     return np.sort(np.concatenate(drawn))
 
 
 @dataclass(frozen=True)
-class Sample:
+class RowSample:
     """Some rows of the data, and how many rows every class has in the whole."""
 
     rows: Bools  # (k, n)
@@ -76,45 +78,33 @@ class Sample:
     sizes: Ints  # (c,)
 
 
-def search_tall(
-    sample: Sample,
-    crew: Crew,
-    settings: Settings,
-    make_operator: MakeOperator,
-    team: ThreadTeam,
-    rng: np.random.Generator,
-) -> tuple[TallExtension, Solution]:
-    """Search a sample of the rows, and extend what is found to all rows of the crew.
-
-    The solution has the items, length, score and judgement of the whole; who uses the patterns is in the blocks.
-    """
-    first, second = (
-        share_of(settings.on_refine, STARTED, SEARCHED, STARTED),
-        share_of(settings.on_refine, SEARCHED, 1.0),
-    )
-    extension = TallExtension(crew, alterations=settings.alterations, alpha=settings.alpha, tell=second)
-    few = LabelledMatrix.from_rows(sample.rows, sample.numbers, len(sample.sizes), fold=True)
-    if not len(few.items):
-        start, n_iter, history = _no_start(extension), 1, list[float]()
-    else:
-        bits = BitMatrix(few.matrix, few.blocks, few.weights)
-        task = Task(make_operator(few.matrix, few.blocks, few.weights), bits, team)
-        found = saltmine(task, replace(settings, on_refine=first), rng)
-        second(found.model.rank, found.score, 0.0)
-        start, n_iter, history = _start(few, bits, found.model, sample.sizes), found.n_iter, found.history
-    extension.run(start)
-    judgement, length = extension.judge()
-    n_iter += extension.sweeps
-    return extension, Solution(extension.model(), length, extension.length, n_iter, history, judgement)
+def search_tall(executor: BlockExecutor[RowBlock], labels: Labels, search: Search) -> Found:
+    """Search a sample of all rows, extend what is found to all of them, and collect it."""
+    first = replace(search, on_refine=rescale(search.on_refine, STARTED, SEARCHED, STARTED))
+    second = rescale(search.on_refine, SEARCHED, 1.0)
+    searched = labels.merged() if search.merge_classes else labels
+    sample = _draw(executor, searched.numbers, search.rng)
+    model = TallModel(executor, alterations=search.alterations, alpha=search.alpha, on_refine=second)
+    stacked = StackedMatrix.from_rows(sample.rows, sample.numbers, len(sample.sizes), fold=True)
+    bits = BitMatrix(stacked.matrix, stacked.blocks, stacked.weights)
+    found = search_sample(stacked.matrix, bits, first)
+    second(found.model.rank, found.score, 0.0)
+    model.run(_start(stacked, bits, found.model, sample.sizes))
+    return _collect(model, labels, found)
 
 
-def _no_start(extension: TallExtension) -> RowStart:
-    n, c = len(extension.item_counts), len(extension.sizes)
-    return RowStart(np.zeros((0, c, n), dtype=bool), np.zeros(0), np.zeros(0), np.zeros(n, dtype=np.int64))
+def _draw(executor: BlockExecutor[RowBlock], numbers: NDArray[np.intp], rng: np.random.Generator) -> RowSample:
+    """Draw a sample of the rows of all blocks."""
+    counts = executor.query(RowBlock.count)
+    edges = np.concatenate([[0], np.cumsum([sizes.sum() for sizes, _ in counts])]).tolist()
+    drawn = draw_rows(numbers, sample_size(len(counts[0][1])), rng)
+    own = [(drawn[(begin <= drawn) & (drawn < end)] - begin,) for begin, end in pairwise(edges)]
+    rows = np.concatenate(executor.query_each(RowBlock.sample, own))
+    return RowSample(rows, numbers[drawn], np.bincount(numbers))
 
 
-def _start(few: LabelledMatrix, bits: BitMatrix, model: BinaryModel, sizes: Ints) -> RowStart:
-    """Say what a model of a sample tells of the whole, every class of which is so many times larger."""
+def _start(stacked: StackedMatrix, bits: BitMatrix, model: BinaryModel, sizes: Ints) -> TallStart:
+    """Return what a model of a sample says of the whole, every class of which is so many times larger."""
     larger = sizes / np.maximum(bits.class_sizes, 1)
     used, weights = bits.used(model.Y), bits.weights.items
     carried = np.ascontiguousarray((model.X | model.V).transpose(2, 0, 1))
@@ -123,7 +113,33 @@ def _start(few: LabelledMatrix, bits: BitMatrix, model: BinaryModel, sizes: Ints
         ones = (bits.hits(rows, np.arange(bits.shape[1])) * carried[s]) @ weights
         cells = used[:, s] * (carried[s] @ weights)
         density[s] = (ones.sum() + 0.5) / (cells.sum() + 1.0)
+    errors = np.rint(larger @ bits.noise_counts(model)).astype(np.int64)
     # A column that does not occur in the sample belongs to no pattern and has no errors yet.
-    present = few.item_of >= 0
-    noise = np.rint(larger @ bits.noise_counts(model)).astype(np.int64)
-    return RowStart(carried[:, :, few.item_of] & present, density, larger @ used, noise[few.item_of] * present)
+    present = stacked.item_of >= 0
+    whole_carried = np.zeros((*carried.shape[:2], len(present)), dtype=bool)
+    whole_carried[:, :, present] = carried[:, :, stacked.item_of[present]]
+    whole_errors = np.zeros(len(present), dtype=np.int64)
+    whole_errors[present] = errors[stacked.item_of[present]]
+    return TallStart(whole_carried, density, larger @ used, whole_errors)
+
+
+def _collect(tall: TallModel, labels: Labels, found: Solution) -> Found:
+    """Return the model of all blocks with the counts that the tables need."""
+    model, (scores, length) = tall.model(), tall.scores()
+    if len(model.V) < labels.n_classes:
+        # A search that took all classes for one found nothing that a class has alone.
+        model = replace(model, V=np.zeros((labels.n_classes, *model.X.shape), dtype=bool))
+    counts, occurs = tall.row_counts(model), tall.item_counts > 0
+    small = np.min_scalar_type(-len(labels.numbers) - 1)
+    items = ItemCounts(
+        np.where(occurs, np.cumsum(occurs) - 1, -1),
+        np.ascontiguousarray(model.X[occurs].T),
+        model.V[:, occurs].transpose(0, 2, 1).copy(),
+        counts.item_counts[:, occurs].astype(small),
+        counts.noise_counts[:, occurs].astype(small),
+        counts.hits.astype(small),
+        counts.carrier_hits.astype(small),
+    )
+    n_iter = max(found.n_iter, 1) + tall.sweeps
+    solution = Solution(BinaryModel.empty(0, 0, 0), length, tall.length, n_iter, found.history)
+    return Found(solution, scores, tall.null_length(), items, tall.usage(), counts.carrier_counts)

@@ -1,18 +1,20 @@
-"""What a fitted model knows of the items, kept for one of those that are identical and unfolded on demand."""
+"""Counts of a model's items that tables and codes need, kept for distinct items and unfolded on demand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.data.binary_model import BinaryModel
-from saltmine.data.bits import BitMatrix
+if TYPE_CHECKING:
+    # Compiled code, which fitted models do without.
+    from saltmine.data.binary_model import BinaryModel
+    from saltmine.data.bits import BitMatrix
 
 Bools = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -38,7 +40,7 @@ def entries(components: Bools, alterations: Bools) -> tuple[Indices, Indices, In
 
 
 @dataclass(frozen=True)
-class ItemFigures:
+class ItemCounts:
     """Patterns and counts of distinct items, and the distinct item of every column.
 
     Attributes
@@ -62,7 +64,7 @@ class ItemFigures:
     carrier_hits: NDArray[np.integer[Any]] | None
 
     @classmethod
-    def of(cls, bits: BitMatrix, model: BinaryModel, carriers: Bools, item_of: Indices) -> ItemFigures:
+    def of(cls, bits: BitMatrix, model: BinaryModel, carriers: Bools, item_of: Indices) -> ItemCounts:
         """Count what the tables need; ``carriers``, (m, r), are the rows that carry a pattern."""
         components, alterations = np.ascontiguousarray(model.X.T), model.V.transpose(0, 2, 1).copy()
         pattern, item, _ = entries(components, alterations)
@@ -79,7 +81,7 @@ class ItemFigures:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[ItemFigures]) -> ItemFigures:
+    def joined(cls, parts: Sequence[ItemCounts]) -> ItemCounts:
         """Put the figures of blocks of columns one after the other."""
         offsets = np.concatenate([[0], np.cumsum([part.components.shape[1] for part in parts])])
         listed = [entries(part.components, part.alterations) for part in parts]
@@ -111,7 +113,7 @@ class ItemFigures:
         # Copies and files leave out what was unfolded on demand.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
-    def keep(self, patterns: Indices) -> ItemFigures:
+    def keep(self, patterns: Indices) -> ItemCounts:
         """Return the figures of these patterns, in this order."""
         pattern, item, owner = entries(self.components, self.alterations)
         new = np.full(len(self.components), -1)
@@ -190,3 +192,24 @@ def count_hits(bits: BitMatrix, rows: Bools, pattern: Indices, item: Indices) ->
         of_pattern = np.flatnonzero(pattern == s)
         hits[:, of_pattern] = bits.hits(words, item[of_pattern])
     return hits
+
+
+def defined_by_all_items(n_users: Counts, n_shared: Counts) -> Bools:
+    """Return for which patterns all items tell who carries them; of the others only the shared ones do.
+
+    With the shared items no class is favoured by what it adds. All items count for a pattern of a single class, and
+    where fewer than two are shared.
+    """
+    by_all: Bools = (n_users < 2) | (n_shared < 2)
+    return by_all
+
+
+def find_carriers(bits: BitMatrix, model: BinaryModel) -> Bools:
+    """Return which rows have more than half of the items that define a pattern, whether they use it or not: (m, r)."""
+    weights = bits.weights.items
+    by_all = defined_by_all_items((bits.used(model.Y) > 0).sum(axis=0), weights @ model.X)
+    carriers = np.empty(model.Y.shape, dtype=bool)
+    for s in range(model.rank):
+        items = model.X[:, s] | (model.V[:, :, s].any(axis=0) & by_all[s])
+        carriers[:, s] = 2 * bits.carried(items) > weights @ items
+    return carriers

@@ -1,0 +1,135 @@
+"""The middle of a fit: stack and fold, search, score.
+
+In memory, in blocks or on a cluster differ by the executor that is passed. Everything compiled is imported from here,
+so that estimators can be imported without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from saltmine.data.bits import BitMatrix
+from saltmine.data.blocks import column_sources, read_whole, row_sources
+from saltmine.data.lazy import LazyMatrix
+from saltmine.data.stacking import Labels, StackedMatrix
+from saltmine.data.threads import ThreadTeam
+from saltmine.data.validation import BinaryMatrix
+from saltmine.data.weights import Weights
+from saltmine.distributed.executor import open_executor
+from saltmine.estimators.runs import AnyResult, best_of_runs
+from saltmine.progress import Listener, Progress
+from saltmine.solver.item_block import make_item_block
+from saltmine.solver.mdl_search import mdl_search
+from saltmine.solver.paper import paper_search
+from saltmine.solver.relaxed.device import on_device
+from saltmine.solver.relaxed.operator import Operator, make_operator
+from saltmine.solver.row_block import make_row_block
+from saltmine.solver.scoring import collect
+from saltmine.solver.solution import USUALLY_DONE, Found, Search, Solution, Task, without_patterns
+from saltmine.solver.tall import is_tall, search_tall
+from saltmine.solver.wide import is_wide, search_wide
+
+if TYPE_CHECKING:
+    from saltmine.estimators.base import PatternModel
+    from saltmine.estimators.mdl_estimator import MdlEstimator
+
+SEARCHES: dict[str, Callable[[Task, Search], Solution]] = {"saltmine": mdl_search, "paper": paper_search}
+# The paper's loop takes thousands of steps that add up; saltmine's few are rounded and refined.
+PRECISION: dict[str, type[np.floating[Any]]] = {"saltmine": np.float32, "paper": np.float64}
+
+
+def fit_in_memory(
+    model: PatternModel,
+    data: LazyMatrix | BinaryMatrix,
+    labels: Labels,
+    search: Callable[[StackedMatrix, BitMatrix], Solution],
+) -> Found:
+    """Stack and fold data in memory, search it, and score what is found."""
+    rows = read_whole(data, model.binarize)
+    searched = labels if model._knows_classes else labels.merged()
+    stacked = StackedMatrix.from_rows(rows, searched.numbers, searched.n_classes, fold=model._folds)
+    bits = BitMatrix(stacked.matrix, stacked.blocks, stacked.weights)
+    solution = search(stacked, bits) if len(stacked.items) else without_patterns(bits)
+    return collect(solution, stacked, bits, rows, labels, model._folds)
+
+
+def fit_by_description_length(
+    model: MdlEstimator, data: LazyMatrix | BinaryMatrix, labels: Labels, client: Any
+) -> Found:
+    """Search for what `CSalt` and `Primp` find: in blocks where the data is wide or tall, else in memory."""
+    classes: dict[str, Any] = {"n_classes": labels.n_classes, "merge_classes": not model._knows_classes}
+    with ThreadTeam() as team:
+        best = partial(_best, model, labels, team)
+        if model.algorithm == "saltmine" and is_tall(data.shape):
+            sources = row_sources(data, labels, client, model.binarize)
+            with open_executor(partial(make_row_block, **classes), sources, client, team) as executor:
+                return best(partial(search_tall, executor, labels), n_jobs=1)
+        if model.algorithm == "saltmine" and is_wide(data.shape):
+            sources = column_sources(data, client, model.binarize)
+            make_block = partial(make_item_block, numbers=labels.numbers, **classes)
+            with open_executor(make_block, sources, client, team) as executor:
+                return best(partial(search_wide, executor, labels), n_jobs=1)
+        if is_wide(data.shape) and (client is not None or isinstance(data, LazyMatrix)):
+            raise ValueError("Data of this size is fitted in blocks, which only algorithm='saltmine' does.")
+
+        def search(stacked: StackedMatrix, bits: BitMatrix) -> Solution:
+            operator = _operators(model, team)(stacked.matrix, stacked.blocks, stacked.weights)
+            return best(partial(SEARCHES[model.algorithm], Task(operator, bits, team)), n_jobs=model.n_jobs)
+
+        return fit_in_memory(model, read_whole(data, model.binarize, client), labels, search)
+
+
+def _best(
+    model: MdlEstimator, labels: Labels, team: ThreadTeam, search: Callable[[Search], AnyResult], n_jobs: int | None
+) -> AnyResult:
+    """Search once per restart, and return the best result."""
+
+    def run(restart: int, seed: int, tell: Listener) -> AnyResult:
+        return search(_make_search(model, labels, team, restart, seed, tell))
+
+    return best_of_runs(model, run, model._seeds(), n_jobs)
+
+
+def _operators(model: MdlEstimator, team: ThreadTeam) -> Callable[[BinaryMatrix, list[slice], Weights], Operator]:
+    """Return how data becomes what the relaxed solve multiplies by."""
+
+    def make(matrix: BinaryMatrix, blocks: list[slice], weights: Weights) -> Operator:
+        if model.device is not None:
+            return on_device(matrix, blocks, weights, model.device)
+        return make_operator(matrix, blocks, team, PRECISION[model.algorithm], weights, model.storage)
+
+    return make
+
+
+def _make_search(
+    model: MdlEstimator, labels: Labels, team: ThreadTeam, restart: int, seed: int, tell: Listener
+) -> Search:
+    """Return how one restart goes about it, and whom it tells how far it is."""
+
+    def on_check(rank: int, iteration: int, max_iter: int, objective: float) -> None:
+        # The published algorithm knows how far it is at this rank; saltmine's relaxed solve is its shorter part.
+        whole = USUALLY_DONE[0] if model.algorithm == "saltmine" else 1.0
+        tell(Progress(restart, rank, iteration, max_iter, objective, done=whole * iteration / max_iter))
+
+    def on_refine(rank: int, length: float, done: float) -> None:
+        tell(Progress(restart, rank, 0, 0, length, "refinement", done))
+
+    return Search(
+        rng=np.random.default_rng(seed),
+        team=team,
+        make_operator=_operators(model, team),
+        # What a single class carries alone, all classes carry: the definition leaves no alterations.
+        alterations=model._knows_classes and labels.n_classes > 1,
+        merge_classes=not model._knows_classes,
+        alpha=model.alpha,
+        max_rank=model.max_rank,
+        rank_step=model.rank_step,
+        max_iter=model.max_iter,
+        tol=model.tol,
+        on_check=on_check,
+        on_refine=on_refine,
+    )

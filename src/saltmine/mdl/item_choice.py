@@ -1,0 +1,140 @@
+"""Which items a pattern has, and in which classes: by what shortens f, and by the evidence that is asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from saltmine.compiled import compiled
+from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Bools, Costs, Floats, Ints, item_length, specificity
+from saltmine.mdl.evidence import count_items
+
+# An item with this share of ones in the open cells is frequent: it may join a pattern without evidence.
+FREQUENT = 0.5
+# Frequent items may be this share of a pattern of some classes; more would be said to be theirs.
+MAX_FREQUENT_SHARE = 1 / 3
+
+
+@compiled(forceinline=True)
+def choose_carriers(
+    terms: tuple[Floats, Floats, float, float],
+    cells: Ints,
+    i: int,
+    errors: int,
+    alterations: bool,
+    allow_frequent: bool,
+    ratio: tuple[float, float],
+    min_evidence: tuple[float, float],
+    carriers: Bools,
+    some: Bools,
+) -> int:
+    """Choose the classes that carry an item in a pattern, by what shortens f most: none, all, or some of them.
+
+    ``terms`` are `Costs.counted`, `Costs.cross`, the code length of the item, and the logarithm of all usage and
+    errors: single arrays, because numba counts references to every array of a tuple that it cannot follow. The item is
+    number i of ``cells``, (3, c, ...); ``errors`` counts its errors without the pattern, ``ratio`` is the
+    log-likelihood ratio of a one and of a zero. The evidence must reach ``min_evidence`` of a shared item, unless
+    ``allow_frequent``, and of every class that carries an altered one. Returns the errors with the pattern; ``some``,
+    (c,), is scratch.
+    """
+    counted, cross, code, log_total = terms
+    c = len(carriers)
+    left = errors
+    saved, most, evidence, at_most = 0, 0, 0.0, 0.0
+    for a in range(c):
+        carriers[a] = False
+        some[a] = False
+        gain = cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i]
+        shown = cells[OPEN_ONES, a, i] * ratio[0] + cells[OPEN_ZEROS, a, i] * ratio[1]
+        saved += gain
+        most += max(gain, 0)
+        evidence += shown
+        at_most += max(shown, 0.0)
+    # Some class saves something, and some choice of classes shows enough.
+    if most > 0 and (at_most >= min_evidence[0] or allow_frequent):
+        best = item_length(counted, code, errors, log_total)
+        length = item_length(counted, code, errors - saved, log_total) + code
+        if length < best and (evidence >= min_evidence[0] or allow_frequent):
+            best = length
+            left = errors - saved
+            for a in range(c):
+                carriers[a] = True
+        # The best proper subset: classes join in the order of what they gain.
+        saved, evidence = 0, 0.0
+        for k in range(1, c if alterations else 1):
+            joining, most = -1, 0
+            for a in range(c):
+                gain = cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i]
+                if not some[a] and gain > most:
+                    joining, most = a, gain
+            if joining >= 0:
+                some[joining] = True
+                saved += most
+                evidence += cells[OPEN_ONES, joining, i] * ratio[0] + cells[OPEN_ZEROS, joining, i] * ratio[1]
+                length = item_length(counted, code, errors - saved, log_total) + k * code
+                length += specificity(cross, cells, i, some)
+                if length < best and evidence >= k * min_evidence[1]:
+                    best = length
+                    left = errors - saved
+                    for a in range(c):
+                        carriers[a] = some[a]
+    return left
+
+
+@compiled()
+def choose_items(
+    costs: Costs,
+    cells: Ints,
+    background: Floats,
+    errors: Ints,
+    log_total: float,
+    alterations: bool,
+    allow_frequent: bool,
+    ratios: tuple[Floats, Floats],
+    min_evidence: tuple[float, float],
+    carry: Bools,
+    left: Ints,
+) -> None:
+    """Choose for every item what shortens f most: not in the pattern, shared, or carried by some classes.
+
+    ``background`` and ``errors`` are those of the data without the pattern. The choice is written to ``carry``, (c, n),
+    and the errors with it to ``left``. With ``allow_frequent`` a frequent item needs no evidence.
+    """
+    c, n = carry.shape
+    carriers, some = np.zeros(c, dtype=np.bool_), np.zeros(c, dtype=np.bool_)
+    for i in range(n):
+        frequent = allow_frequent and background[i] >= FREQUENT
+        ratio = ratios[0][i], ratios[1][i]
+        terms = costs.counted, costs.cross, costs.codes[i], log_total
+        left[i] = choose_carriers(
+            terms, cells, i, errors[i], alterations, frequent, ratio, min_evidence, carriers, some
+        )
+        for a in range(c):
+            carry[a, i] = carriers[a]
+
+
+@compiled()
+def choose_items_of_some(
+    costs: Costs,
+    cells: Ints,
+    background: Floats,
+    errors: Ints,
+    log_total: float,
+    alterations: bool,
+    ratios: tuple[Floats, Floats],
+    min_evidence: tuple[float, float],
+    carry: Bools,
+    left: Ints,
+) -> None:
+    """Choose the items of a pattern that only some classes use: frequent ones may join if they are few among all."""
+    known = costs, cells, background, errors, log_total, alterations
+    choose_items(*known, True, ratios, min_evidence, carry, left)
+    c, n = carry.shape
+    frequent = 0
+    for i in range(n):
+        evidence, carried = 0.0, False
+        for a in range(c):
+            carried |= carry[a, i]
+            evidence += cells[OPEN_ONES, a, i] * ratios[0][i] + cells[OPEN_ZEROS, a, i] * ratios[1][i]
+        frequent += costs.weights[i] * (carried and background[i] >= FREQUENT and evidence < min_evidence[0])
+    if frequent > MAX_FREQUENT_SHARE * count_items(costs, carry):
+        choose_items(*known, False, ratios, min_evidence, carry, left)

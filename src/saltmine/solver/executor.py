@@ -1,0 +1,139 @@
+"""Executors: blocks of the data, and calls on all of them at once.
+
+A block is any object whose methods take and return small arrays or numbers. It must not change its arguments, which all
+blocks may share, nor keep them without a copy, and it must be deterministic: made of the same source and called in the
+same way it has the same state. That is how a block comes back whose worker was lost (`distributed.executor`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
+
+from saltmine.data.threads import ThreadTeam
+
+Block = TypeVar("Block", covariant=True)
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class BlockExecutor(Protocol[Block]):
+    """Blocks, and calls on all of them: ``executor.query(ItemBlock.count)``."""
+
+    def __len__(self) -> int:
+        """Return the number of blocks."""
+
+    def __enter__(self) -> Self:
+        """Return the executor itself."""
+
+    def __exit__(self, *error: object) -> None:
+        """Close the executor."""
+
+    def query(
+        self,
+        method: Callable[Concatenate[Block, Arguments], Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> list[Result]:
+        """Call a method, which changes nothing, on every block; return the results in the order of the blocks."""
+
+    def query_each(self, method: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
+        """Call a method, which changes nothing, on every block with the block's own arguments."""
+
+    def update(
+        self,
+        method: Callable[Concatenate[Block, Arguments], Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> list[Result]:
+        """Call a method that changes the blocks. It is repeated on a block that has to be made again."""
+
+    def clear_log(self) -> None:
+        """Forget the updates so far, because the next one sets the whole state of every block anew."""
+
+    def close(self) -> None:
+        """Let go of the blocks."""
+
+
+@dataclass(frozen=True)
+class BlockCall:
+    """A method to call on blocks: with the same arguments for all, or with each block's own."""
+
+    method: Callable[..., Any]
+    shared: tuple[Any, ...] = ()
+    each: list[tuple[Any, ...]] | None = None
+
+    def of(self, numbers: Sequence[int]) -> BlockCall:
+        """Return the call for some of the blocks only.
+
+        Examples
+        --------
+        >>> BlockCall(str.count, each=[("a",), ("b",), ("c",)]).of([0, 2]).each
+        [('a',), ('c',)]
+        """
+        return self if self.each is None else BlockCall(self.method, each=[self.each[number] for number in numbers])
+
+    def on(self, blocks: Sequence[Any], team: ThreadTeam | None) -> list[Any]:
+        """Call the method on every block, in threads where there is a team."""
+        arguments = [self.shared] * len(blocks) if self.each is None else self.each
+        results: list[Any] = [None] * len(blocks)
+
+        def call(number: int) -> None:
+            results[number] = self.method(blocks[number], *arguments[number])
+
+        if team is None:
+            for number in range(len(blocks)):
+                call(number)
+        else:
+            team.run(call, [(number,) for number in range(len(blocks))])
+        return results
+
+
+class LocalExecutor:
+    """Blocks in this process, called in threads.
+
+    Parameters
+    ----------
+    blocks : iterable of objects
+    team : ThreadTeam or None
+        Open as long as the executor is used; None calls one block after the other.
+
+    Examples
+    --------
+    >>> with ThreadTeam(2) as team, LocalExecutor(["bread", "milk"], team) as executor:
+    ...     executor.query(str.replace, "b", "d"), executor.query_each(str.count, [("e",), ("k",)])
+    (['dread', 'milk'], [1, 1])
+    """
+
+    def __init__(self, blocks: Iterable[Any], team: ThreadTeam | None = None) -> None:
+        self._blocks = list(blocks)
+        self._team = team
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def query(self, method: Callable[..., Result], *args: Any, **kwargs: Any) -> list[Result]:
+        """Call a method on every block with the same arguments."""
+        return BlockCall(method, args).on(self._blocks, self._team)
+
+    def query_each(self, method: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
+        """Call a method on every block with the block's own arguments."""
+        return BlockCall(method, each=list(arguments)).on(self._blocks, self._team)
+
+    def update(self, method: Callable[..., Result], *args: Any, **kwargs: Any) -> list[Result]:
+        """Call a method that changes the blocks."""
+        return self.query(method, *args)
+
+    def clear_log(self) -> None:
+        """Do nothing: no block of this process gets lost."""
+
+    def close(self) -> None:
+        """Let go of the blocks."""
+        self._blocks = []

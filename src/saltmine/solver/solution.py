@@ -1,0 +1,124 @@
+"""What searches take and give: the task, how to go about it, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltmine.data.binary_model import BinaryModel, Bools
+from saltmine.data.bits import BitMatrix
+from saltmine.data.item_counts import ItemCounts
+from saltmine.data.threads import ThreadTeam
+from saltmine.data.validation import BinaryMatrix
+from saltmine.data.weights import Weights
+from saltmine.mdl.code_length import make_costs
+from saltmine.mdl.scores import PatternScores, null_length
+from saltmine.solver.relaxed.operator import Operator
+
+# How much of the time is usually over after the relaxed solve, the first moves, and each time of looking for more.
+USUALLY_DONE = (0.1, 0.2, 0.5, 0.8, 1.0)
+# The same, of a search in a sample, after the relaxed solve and after the search in the sample.
+STARTED, SEARCHED = USUALLY_DONE[0], 0.5
+
+MakeOperator = Callable[[BinaryMatrix, list[slice], Weights], Operator]
+#: Called with the number of patterns, f, and the share of the work that is done.
+OnRefine = Callable[[int, float, float], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a search in memory works on; shared by all restarts."""
+
+    data: Operator
+    bits: BitMatrix
+    team: ThreadTeam
+
+
+@dataclass(frozen=True)
+class Search:
+    """How a search goes about it.
+
+    ``on_check(rank, iteration, max_iter, objective)`` is called at every check of the relaxed objective,
+    ``on_refine(rank, length, done)`` between the moves of the local search, with the share of the work that is done by
+    what searches usually take. With ``merge_classes`` all rows are one class.
+    """
+
+    rng: np.random.Generator
+    team: ThreadTeam
+    make_operator: MakeOperator
+    alterations: bool = True
+    merge_classes: bool = False
+    alpha: float = 0.01
+    max_rank: int | None = None
+    rank_step: int = 10
+    max_iter: int = 10_000
+    tol: float = 0.005
+    on_check: Callable[[int, int, int, float], None] = lambda rank, iteration, max_iter, objective: None
+    on_refine: OnRefine = lambda rank, length, done: None
+
+    def task(self, matrix: BinaryMatrix, bits: BitMatrix) -> Task:
+        """Return the task of a search in this data."""
+        return Task(self.make_operator(matrix, bits.blocks, bits.weights), bits, self.team)
+
+
+def rescale(on_refine: OnRefine, begin: float, end: float, since: float = 0.0) -> OnRefine:
+    """Rescale a progress callback from [since, 1] to [begin, end]."""
+    return lambda rank, length, done: on_refine(rank, length, begin + (done - since) / (1 - since) * (end - begin))
+
+
+@dataclass
+class Solution:
+    """A binary model with its f, the iterations it took and the relaxed objective at every check, rank after rank.
+
+    ``score`` is what the search minimises, f with its own specificity term; of several solutions the lowest is best.
+    """
+
+    model: BinaryModel
+    length: float
+    score: float
+    n_iter: int = 0
+    history: list[float] = field(default_factory=list)
+
+    @property
+    def rank(self) -> int:
+        """Return the number of patterns."""
+        return self.model.rank
+
+
+def without_patterns(bits: BitMatrix) -> Solution:
+    """Return the model without patterns: all there is to say of data without a single one."""
+    length = null_length(make_costs(bits.item_counts, bits.class_sizes, bits.weights.items), bits.item_counts)
+    return Solution(BinaryModel.empty(*bits.shape, len(bits.blocks)), length, length)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A model of all the data with what a fitted estimator keeps of it.
+
+    Of ``solution`` only the figures count: the model itself is in ``items`` and ``usage``.
+    """
+
+    solution: Solution
+    scores: PatternScores
+    null_length: float
+    items: ItemCounts
+    usage: Bools  # (m, r), rows in the order of the input
+    carrier_counts: NDArray[np.int64]  # (c, r): rows that have more than half of a pattern's items
+
+    @property
+    def length(self) -> float:
+        """Return f, as the paper prints it."""
+        return self.solution.length
+
+    @property
+    def score(self) -> float:
+        """Return what the search minimises."""
+        return self.solution.score
+
+    @property
+    def rank(self) -> int:
+        """Return the number of patterns."""
+        return int(self.usage.shape[1])
