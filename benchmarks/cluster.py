@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from saltmine.data.threads import ThreadTeam
 from saltmine.distributed.columns import ColumnBlock
-from saltmine.distributed.executor import Crew, DaskCrew, LocalCrew
+from saltmine.distributed.executor import Crew, DaskExecutor, LocalExecutor
 from saltmine.distributed.fitting import Labels
 from saltmine.solver.wide_extension import Extension, Start
 
@@ -99,9 +99,9 @@ def rounds_without_work(client: Client, team: ThreadTeam) -> None:
         for n_blocks in (2, 8, 32):
             blocks = range(n_blocks)
             with (
-                DaskCrew(client, Echo, blocks) as usual,
-                DaskCrew(direct, Echo, blocks) as straight,
-                LocalCrew(map(Echo, blocks), team) as local,
+                DaskExecutor(client, Echo, blocks) as usual,
+                DaskExecutor(direct, Echo, blocks) as straight,
+                LocalExecutor(map(Echo, blocks), team) as local,
             ):
                 taken = milliseconds(
                     {
@@ -117,8 +117,8 @@ def rounds_without_work(client: Client, team: ThreadTeam) -> None:
 def overhead_of_a_turn(client: Client, team: ThreadTeam) -> None:
     data = Planted(2_000)
     with (
-        LocalCrew(map(data.make_block, data.sources), team) as local,
-        DaskCrew(client, data.make_block, data.sources) as dask,
+        LocalExecutor(map(data.make_block, data.sources), team) as local,
+        DaskExecutor(client, data.make_block, data.sources) as dask,
     ):
         taken = milliseconds({"threads": data.turn_of(local), "Dask": data.turn_of(dask)})
     overhead = taken["Dask"] - taken["threads"]
@@ -131,10 +131,10 @@ def speed_of_turns(one_worker: Client, two_workers: Client, team: ThreadTeam) ->
     data = Planted(400_000)
     with (
         ThreadTeam(1) as alone,
-        LocalCrew(map(data.make_block, data.sources), alone) as one_thread,
-        LocalCrew(map(data.make_block, data.sources), team) as two_threads,
-        DaskCrew(one_worker, data.make_block, one_worker.scatter(data.sources)) as one,
-        DaskCrew(two_workers, data.make_block, two_workers.scatter(data.sources)) as two,
+        LocalExecutor(map(data.make_block, data.sources), alone) as one_thread,
+        LocalExecutor(map(data.make_block, data.sources), team) as two_threads,
+        DaskExecutor(one_worker, data.make_block, one_worker.scatter(data.sources)) as one,
+        DaskExecutor(two_workers, data.make_block, two_workers.scatter(data.sources)) as two,
     ):
         crews: dict[str, Crew] = {"1 thread": one_thread, "2 threads": two_threads, "1 worker": one, "2 workers": two}
         taken = milliseconds({name: data.turn_of(crew) for name, crew in crews.items()}, rounds=5)

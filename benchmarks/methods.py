@@ -33,13 +33,13 @@ from saltmine.baselines.joint_nmf_search import round_joint
 from saltmine.comparison.figure import draw
 from saltmine.comparison.table import figures, load_compiled
 from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.datasets import make_planted
 from saltmine.estimators.base import PatternModel
 from saltmine.estimators.encoders import OneClass
 from saltmine.methods import METHODS, make
 from saltmine.metrics import description_length
-from saltmine.solver.mdl_search import Solution
+from saltmine.solver.solution import Solution
 
 SHAPES = ((500, 1600), (1600, 500), (800, 1000), (1000, 800))  # (columns, rows), as the paper lists them
 RANK, COMMON, SPECIFIC = 24, 8, 8
@@ -77,7 +77,7 @@ class Nmf(OneClass, PatternModel):
         self.random_state = random_state
         self.binarize, self.verbose, self.callback = None, 0, None
 
-    def _search(self, data: LabelledMatrix, bits: BitMatrix) -> Solution:
+    def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
         nmf = NMF(n_components=self.rank, solver="cd", init="nndsvd", random_state=self.random_state)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.solver.relaxed.objective import Factors, RelaxedObjective
@@ -87,7 +87,7 @@ def run_plain(D: Many, start: Factors, blocks: list[slice], n_iter: int) -> floa
 def compare(n: int = 800, m: int = 1000, rank: int = 30, n_iter: int = 50, rounds: int = 5) -> tuple[float, float]:
     """Return ms per iteration, plain and ours, medians of alternating rounds; looking at the objective at the end."""
     planted = make_planted(n, [m // 2, m - m // 2], 24, random_state=0)
-    data = LabelledMatrix.from_rows(planted.X, planted.y, 2)
+    data = StackedMatrix.from_rows(planted.X, planted.y, 2)
     rng = np.random.default_rng(0)
     start = Factors(rng.random((n, rank)), rng.random((2, n, rank)), rng.random((m, rank)))
     D: Many = [np.asarray(data.matrix[rows], dtype=np.float64) for rows in data.blocks]

@@ -31,10 +31,10 @@ from sklearn.exceptions import ConvergenceWarning
 from saltmine import CSalt, Primp
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.datasets import Planted, make_planted
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
-from saltmine.solver.local_search import Refinement
+from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.rounding import best_thresholds
 
 SHAPES = ((500, 1600), (1600, 500), (800, 1000), (1000, 800))  # (n, m), as the paper lists them
@@ -77,13 +77,13 @@ def plant(case: Case, shape: tuple[int, int], seed: int) -> Planted:
 
 def fit_from_truth(planted: Planted) -> Any:
     """Refine the planted model itself."""
-    data = LabelledMatrix.from_rows(planted.X, planted.y, len(planted.alterations), keep_absent=True)
+    data = StackedMatrix.from_rows(planted.X, planted.y, len(planted.alterations), keep_absent=True)
     truth = BinaryModel(planted.components.T, planted.alterations.transpose(0, 2, 1), planted.usage[data.order])
-    refinement = Refinement(BitMatrix(data.matrix, data.blocks), truth)
-    refinement.polish(trim=True)
-    refinement.gate()
-    refinement.polish()
-    refinement.settle()
+    refinement = LocalSearch(BitMatrix(data.matrix, data.blocks), truth)
+    refinement.refit(trim=True)
+    refinement.drop_insignificant()
+    refinement.refit()
+    refinement.drop_until_significant()
     found, usage = refinement.model(), np.empty((len(planted.y), len(refinement.patterns())), dtype=bool)
     usage[data.order] = found.Y
     return SimpleNamespace(components=found.X.T, alterations=found.V.transpose(0, 2, 1), usage=usage, y=planted.y)

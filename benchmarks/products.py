@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.data.threads import ThreadTeam
-from saltmine.solver.description import cross_weights
+from saltmine.mdl.code_length import cross_weights
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.operator import Operator, make_operator
 

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from saltmine import CSalt
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.report import write_report
-from saltmine.solver.description import description_length, null_length
+from saltmine.solver.scoring import description_length, null_length
 from saltmine.solver.judgement import Judgement
-from saltmine.solver.mdl_search import Solution
+from saltmine.solver.solution import Solution
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
@@ -72,7 +72,7 @@ def _as_fitted(
     estimator = CSalt()
     estimator._binary_rows(pd.DataFrame(rows, columns=list(columns)), reset=True)
     classes = np.array([f"class {a:02}" for a in range(len(covers))])
-    data = LabelledMatrix.from_rows(rows, numbers, len(classes))
+    data = StackedMatrix.from_rows(rows, numbers, len(classes))
     bits = BitMatrix(data.matrix, data.blocks)
     length = description_length(bits, model)
     solution = Solution(model, length, length)

@@ -22,11 +22,11 @@ from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
 from saltmine import CSalt
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import Planted, make_planted
 from saltmine.progress import Progress
-from saltmine.solver.description import cross_weights
+from saltmine.mdl.code_length import cross_weights
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.operator import make_operator
 
@@ -83,7 +83,7 @@ def plain_fit(planted: Planted, whole: bool) -> float:
 
 def iteration(planted: Planted, rank: int, rounds: int = 9, n_iter: int = 40) -> tuple[float, float]:
     """Return ms of one iteration of the relaxed solve and of its two products alone, medians of alternating rounds."""
-    data = LabelledMatrix.from_rows(planted.X, planted.y, 2)
+    data = StackedMatrix.from_rows(planted.X, planted.y, 2)
     iterations, products = [], []
     with ThreadTeam() as team:
         operator = make_operator(data.matrix, data.blocks, team, np.float32)

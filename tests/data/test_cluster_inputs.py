@@ -19,7 +19,7 @@ from saltmine.data import lazy as inputs
 from saltmine.data.lazy import is_lazy, open_blocks
 from saltmine.data.validation import as_binary
 from saltmine.distributed.connect import connect
-from saltmine.distributed.executor import DaskCrew
+from saltmine.distributed.executor import DaskExecutor
 from saltmine.io import ReadError
 
 N_ROWS, N_COLUMNS = 23, 17
@@ -180,11 +180,11 @@ def test_reading_is_left_to_the_workers(tmp_path):
             folder = tmp_path / str(number)
             folder.mkdir()
             data = open_blocks(make(CELLS, folder))
-            with DaskCrew(client, DenseTally, data.sources(1, data.edges(1, n_threads=2))) as crew:
+            with DaskExecutor(client, DenseTally, data.sources(1, data.edges(1, n_threads=2))) as crew:
                 np.testing.assert_array_equal(np.hstack(crew.run("get")), CELLS, err_msg=kind)
         data = open_blocks(of_dask(CELLS * 2, tmp_path))
         with pytest.raises(ValueError, match=r"Column \d+ holds 2 in row \d+, which is neither 0 nor 1"):
-            DaskCrew(client, DenseTally, data.sources(0, data.edges(0, n_threads=2)))
+            DaskExecutor(client, DenseTally, data.sources(0, data.edges(0, n_threads=2)))
 
 
 class DenseTally(Tally):

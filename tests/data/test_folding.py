@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
 from saltmine.data.bits import BitMatrix
 from saltmine.data.folding import column_keys, group, row_keys
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.mdl.alterations import Cells, alteration_evidence
 from saltmine.mdl.class_tests import find_carriers
-from saltmine.solver.description import description_length, specificity_terms, table_costs
+from saltmine.solver.scoring import description_length, specificity_terms, table_costs
 from saltmine.solver.evidence import evidence_of
 from saltmine.solver.gains import gains_of
-from saltmine.solver.local_search import Refinement
+from saltmine.solver.local_search import LocalSearch
 
 forms = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 
@@ -38,8 +38,8 @@ def both(seed, **sizes):
     """Return data as it is and folded, and a random model of each, the same one."""
     matrix, numbers = repeated(seed, **sizes)
     c = int(numbers.max()) + 1
-    folded = LabelledMatrix.from_rows(matrix, numbers, c, fold=True)
-    plain = LabelledMatrix.from_rows(matrix, numbers, c)
+    folded = StackedMatrix.from_rows(matrix, numbers, c, fold=True)
+    plain = StackedMatrix.from_rows(matrix, numbers, c)
     rng = np.random.default_rng(seed + 1)
     m, n = folded.matrix.shape
     X = rng.random((n, 3)) < 0.3
@@ -61,7 +61,7 @@ def bits_of(data):
 @pytest.mark.parametrize("seed", range(5))
 def test_folded_data_is_the_data(seed, form):
     matrix, numbers = repeated(seed)
-    folded = LabelledMatrix.from_rows(form(matrix), numbers, 3, fold=True)
+    folded = StackedMatrix.from_rows(form(matrix), numbers, 3, fold=True)
     small = folded.matrix if isinstance(folded.matrix, np.ndarray) else folded.matrix.toarray() != 0
     present = folded.item_of >= 0
     np.testing.assert_array_equal(present, matrix.any(axis=0))
@@ -113,8 +113,8 @@ def test_description_evidence_and_gains_are_those_of_the_unfolded_data(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_moves_on_folded_data_are_those_on_the_unfolded(seed, alterations):
     folded, small, plain, large = both(seed, rows=(60, 50), n=30, most=4)
-    few = Refinement(bits_of(folded), small, alterations=alterations)
-    many = Refinement(bits_of(plain), large, alterations=alterations)
+    few = LocalSearch(bits_of(folded), small, alterations=alterations)
+    many = LocalSearch(bits_of(plain), large, alterations=alterations)
     assert few.length == pytest.approx(many.length)
     for move in ("polish", "merge", "split", "unglue", "polish", "gate", "settle"):
         getattr(few, move)()

@@ -20,7 +20,8 @@ from saltmine.data.threads import ThreadTeam
 from saltmine.distributed import executor as crew_module
 from saltmine.distributed.connect import connect
 from saltmine.distributed.errors import ClusterError
-from saltmine.distributed.executor import DaskCrew, LocalCrew
+from saltmine.distributed.executor import DaskExecutor
+from saltmine.solver.executor import LocalExecutor
 
 N_BLOCKS = 5
 SHAPE = (4, 3)
@@ -70,7 +71,7 @@ def make_changes(crew):
 
 def expected(actions):
     """Return what actions give on blocks of this process."""
-    with ThreadTeam(2) as team, LocalCrew(map(Tally, SOURCES), team) as crew:
+    with ThreadTeam(2) as team, LocalExecutor(map(Tally, SOURCES), team) as crew:
         return actions(crew), crew.run("get")
 
 
@@ -91,14 +92,14 @@ def actors(client, settle=20):
 
 
 def test_dask_gives_what_threads_give(client):
-    with DaskCrew(client, Tally, SOURCES) as crew:
+    with DaskExecutor(client, Tally, SOURCES) as crew:
         assert len(crew) == N_BLOCKS
         assert_as_expected(crew, make_changes)
         assert crew.n_rebuilt == 0
 
 
 def test_blocks_are_spread_evenly_and_freed(client):
-    with DaskCrew(client, Tally, SOURCES) as crew:
+    with DaskExecutor(client, Tally, SOURCES) as crew:
         processes = crew.run("process")
         assert sorted(processes.count(process) for process in set(processes)) == [2, 3]
     assert actors(client) == 0
@@ -106,18 +107,18 @@ def test_blocks_are_spread_evenly_and_freed(client):
 
 def test_sources_may_be_delayed_or_futures(client):
     sources = [SOURCES[0], delayed(np.add)(SOURCES[1], 0), client.submit(np.add, SOURCES[2], 0), *SOURCES[3:]]
-    with DaskCrew(client, Tally, sources) as crew:
+    with DaskExecutor(client, Tally, sources) as crew:
         np.testing.assert_array_equal(crew.run("get"), SOURCES)
 
 
 def test_the_default_client_may_be_another(client):
-    with small_cluster(n_workers=2) as (_, other), DaskCrew(other, Tally, SOURCES) as crew:
+    with small_cluster(n_workers=2) as (_, other), DaskExecutor(other, Tally, SOURCES) as crew:
         assert_as_expected(crew, make_changes)
         assert actors(client) == 0
 
 
 def test_threads_of_a_worker_work_side_by_side():
-    with small_cluster(threads_per_worker=4) as (_, client), DaskCrew(client, Meeting, range(4)) as crew:
+    with small_cluster(threads_per_worker=4) as (_, client), DaskExecutor(client, Meeting, range(4)) as crew:
         assert sorted(crew.run("meet")) == [0, 1, 2, 3]
 
 
@@ -136,11 +137,11 @@ class Meeting:
 def test_a_worker_killed_between_rounds(client):
     def actions(crew):
         results = make_changes(crew)
-        if isinstance(crew, DaskCrew):
+        if isinstance(crew, DaskExecutor):
             os.kill(crew.run("process")[0], signal.SIGKILL)
         return [*results, *make_changes(crew)]
 
-    with DaskCrew(client, Tally, SOURCES) as crew:
+    with DaskExecutor(client, Tally, SOURCES) as crew:
         assert_as_expected(crew, actions)
         assert crew.n_rebuilt in (2, 3)
         # The nanny started another worker in time, and the blocks are spread over both again.
@@ -149,7 +150,7 @@ def test_a_worker_killed_between_rounds(client):
 
 
 def test_a_worker_killed_in_a_call(client, tmp_path):
-    with DaskCrew(client, Tally, SOURCES) as crew:
+    with DaskExecutor(client, Tally, SOURCES) as crew:
         results = make_changes(crew)
         np.testing.assert_array_equal(crew.run("kill_once", tmp_path / "killed"), crew.run("get"))
         assert crew.n_rebuilt > 0
@@ -158,7 +159,7 @@ def test_a_worker_killed_in_a_call(client, tmp_path):
 
 def test_repeated_calls_have_the_arguments_of_their_time(client):
     weights = WEIGHTS[0].copy()
-    with DaskCrew(client, Tally, SOURCES) as crew:
+    with DaskExecutor(client, Tally, SOURCES) as crew:
         before = crew.run("mix", weights, changes=True)
         state = crew.run("get")
         weights[:] = 0
@@ -168,7 +169,7 @@ def test_repeated_calls_have_the_arguments_of_their_time(client):
 
 
 def test_forgotten_calls_are_not_repeated(client):
-    with DaskCrew(client, Tally, SOURCES) as crew:
+    with DaskExecutor(client, Tally, SOURCES) as crew:
         make_changes(crew)
         crew.forget()
         crew.run_each("set", [(weights,) for weights in [*WEIGHTS, WEIGHTS[0]]], changes=True)
@@ -178,7 +179,7 @@ def test_forgotten_calls_are_not_repeated(client):
 
 
 def test_a_cluster_scaled_down(cluster, client):
-    with DaskCrew(client, Tally, SOURCES) as crew:
+    with DaskExecutor(client, Tally, SOURCES) as crew:
         results = make_changes(crew)
         cluster.scale(1)
         deadline = time.monotonic() + 30
@@ -189,7 +190,7 @@ def test_a_cluster_scaled_down(cluster, client):
 
 
 def test_a_worker_without_nanny_closed_in_peace():
-    with small_cluster(n_workers=2) as (cluster, client), DaskCrew(client, Tally, SOURCES) as crew:
+    with small_cluster(n_workers=2) as (cluster, client), DaskExecutor(client, Tally, SOURCES) as crew:
         results = make_changes(crew)
         client.sync(cluster.workers[0].close)
         assert_as_expected(crew, make_changes, results)
@@ -197,14 +198,14 @@ def test_a_worker_without_nanny_closed_in_peace():
 
 
 def test_no_worker_left():
-    with small_cluster() as (cluster, client), DaskCrew(client, Tally, SOURCES, patience=1) as crew:
+    with small_cluster() as (cluster, client), DaskExecutor(client, Tally, SOURCES, patience=1) as crew:
         client.sync(cluster.workers[0].close)
         with pytest.raises(ClusterError, match=r"lost its last worker, and no other one came within 1 seconds; start"):
             crew.run("get")
 
 
 def test_a_client_that_was_closed():
-    with small_cluster() as (_, client), DaskCrew(client, Tally, SOURCES) as crew:
+    with small_cluster() as (_, client), DaskExecutor(client, Tally, SOURCES) as crew:
         client.close()
         with pytest.raises(ClusterError, match="connection to the Dask scheduler was lost in the middle of the fit"):
             crew.run("get")
@@ -213,7 +214,7 @@ def test_a_client_that_was_closed():
 def test_a_block_lost_again_and_again(client, monkeypatch):
     monkeypatch.setattr(crew_module, "_ATTEMPTS", 1)
     sentence = "lost 1 times in one round of the fit; its workers may be running out of memory"
-    with DaskCrew(client, Deadly, [0]) as crew, pytest.raises(ClusterError, match=sentence):
+    with DaskExecutor(client, Deadly, [0]) as crew, pytest.raises(ClusterError, match=sentence):
         crew.run("die")
 
 
@@ -225,12 +226,12 @@ class Deadly(Tally):
 def test_a_block_that_kills_its_maker(cluster, client, monkeypatch):
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     with pytest.raises(ClusterError, match=r"Block 1 of 1 cannot be made: every worker that tried died.*more memory"):
-        DaskCrew(client, kill, [0])
+        DaskExecutor(client, kill, [0])
     assert actors(client) == 0
 
 
 def test_errors_of_a_block_are_its_own(client):
-    with DaskCrew(client, Tally, SOURCES) as crew:
+    with DaskExecutor(client, Tally, SOURCES) as crew:
         with pytest.raises(OSError, match=r"^the block itself raised this$"):
             crew.run("fail")
         assert crew.n_rebuilt == 0
@@ -239,19 +240,19 @@ def test_errors_of_a_block_are_its_own(client):
 
 def test_errors_in_making_a_block(client):
     with pytest.raises(ValueError, match=r"^no block can be made of 'text'$"):
-        DaskCrew(client, Tally, [*SOURCES, "text"])
+        DaskExecutor(client, Tally, [*SOURCES, "text"])
     assert actors(client) == 0
 
 
 def test_an_interrupt_leaves_the_cluster_clean(client):
-    crew = DaskCrew(client, Tally, SOURCES)
+    crew = DaskExecutor(client, Tally, SOURCES)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt), crew:
         crew.run("sleep", 1)
     timer.join()
     assert actors(client) == 0
-    with DaskCrew(client, Tally, SOURCES) as another:
+    with DaskExecutor(client, Tally, SOURCES) as another:
         np.testing.assert_array_equal(another.run("get"), SOURCES)
 
 
@@ -357,7 +358,7 @@ def test_connect_refuses_a_worker_with_another_saltmine(tmp_path, module, code, 
 
 
 def test_local_crews_raise_the_errors_of_their_blocks():
-    with ThreadTeam(2) as team, LocalCrew(map(Tally, SOURCES), team) as crew:
+    with ThreadTeam(2) as team, LocalExecutor(map(Tally, SOURCES), team) as crew:
         assert len(crew) == N_BLOCKS
         with pytest.raises(OSError, match=r"^the block itself raised this$"):
             crew.run("fail")

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from saltmine import CSalt, Primp
 from saltmine.datasets import make_planted
 from saltmine.distributed.errors import ClusterError
-from saltmine.distributed.executor import DaskCrew
+from saltmine.distributed.executor import DaskExecutor
 from saltmine.solver import wide
 
 SAMPLE = 300
@@ -154,13 +154,13 @@ def crews(monkeypatch):
     """Return a list of the crews of Dask that are made."""
     made = []
 
-    class WatchedCrew(DaskCrew):
+    class WatchedCrew(DaskExecutor):
         def __init__(self, client, *arguments):
             super().__init__(client, *arguments)
             self.address = client.scheduler.address
             made.append(self)
 
-    monkeypatch.setattr("saltmine.distributed.fitting.DaskCrew", WatchedCrew)
+    monkeypatch.setattr("saltmine.distributed.fitting.DaskExecutor", WatchedCrew)
     return made
 
 

@@ -7,7 +7,7 @@ from scipy.stats import fisher_exact
 
 from saltmine import CSalt
 from saltmine.fitted.pattern_table import pattern_table
-from saltmine.solver.items import ItemFigures
+from saltmine.data.item_counts import ItemCounts
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def fitted_by_hand(components, alterations, usage, labels, hits=None, carriers=N
     carrier_hits = hits if carrier_hits is None else carrier_hits
     columns = np.arange(components.shape[1])
     noise = np.zeros_like(model.item_counts_)
-    model._items = ItemFigures(columns, components, alterations, model.item_counts_, noise, hits, carrier_hits)
+    model._items = ItemCounts(columns, components, alterations, model.item_counts_, noise, hits, carrier_hits)
     model.alteration_evidence_[0, 0] = 5.0
     return pattern_table(model)
 

@@ -7,7 +7,8 @@ from scipy.stats import fisher_exact
 
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
-from saltmine.mdl.class_tests import correct, find_carriers, fisher_tests
+from saltmine.data.item_counts import find_carriers
+from saltmine.mdl.class_tests import correct, fisher_tests
 
 
 @settings(deadline=None)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from saltmine.data.bits import BitMatrix, Layout, count_bits
 from saltmine.metrics import description_length, residual
-from saltmine.solver.description import null_length
+from saltmine.solver.scoring import null_length
 
 
 def plain_f(X, y, components, alterations, usage):

@@ -6,11 +6,11 @@ from folded_data import dense, folded_data, sparse, whole_arrays
 
 import saltmine.solver.relaxed.accelerated
 import saltmine.solver.relaxed.operator
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.data.weights import Weights
 from saltmine.datasets import make_planted
-from saltmine.solver.description import cross_weights
+from saltmine.mdl.code_length import cross_weights
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.objective import Factors
 from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator
@@ -95,7 +95,7 @@ def test_steps_go_against_the_gradient(small_data, random_factors, team, name, m
 def test_without_inertia_the_objective_falls_at_every_check(kind, monkeypatch):
     monkeypatch.setattr(saltmine.solver.relaxed.accelerated, "MOST_INERTIA", 0.0)
     planted = make_planted(120, [80, 60, 60], rank=4, random_state=0)
-    data = LabelledMatrix.from_rows(planted.X, planted.y, 3)
+    data = StackedMatrix.from_rows(planted.X, planted.y, 3)
     with ThreadTeam(2) as team:
         solver = make(data.matrix, data.blocks, team, kind)
         descent = solver.run(solver.start(8, np.random.default_rng(0)), ramp=1, max_iter=150, tol=0.0)
@@ -134,7 +134,7 @@ def test_threads_do_not_change_the_way(kind, monkeypatch):
     # Many panels of items, whose Gram matrices are added up.
     monkeypatch.setattr(saltmine.solver.relaxed.operator, "PANEL_WORK", 1 << 12)
     planted = make_planted(300, [200, 250], rank=5, random_state=0)
-    data = LabelledMatrix.from_rows(planted.X, planted.y, 2)
+    data = StackedMatrix.from_rows(planted.X, planted.y, 2)
     ends = []
     for n_threads in (1, 2, 3):
         with ThreadTeam(n_threads) as team:
@@ -238,7 +238,7 @@ def test_folded_data_has_the_singular_values_of_the_standardised_unfolded(kind, 
 @pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
 def test_folded_data_shows_as_many_signals_as_the_unfolded(kind, team):
     planted = make_planted(60, [50, 40], rank=4, random_state=0)
-    data = LabelledMatrix.from_rows(planted.X, planted.y, 2)
+    data = StackedMatrix.from_rows(planted.X, planted.y, 2)
     times = np.random.default_rng(0).integers(1, 4, data.matrix.shape[1])
     weights = Weights(times, np.full(len(data.matrix), 2))
     whole = np.repeat(np.repeat(data.matrix, times, axis=1), 2, axis=0)

@@ -10,16 +10,17 @@ import pytest
 
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
 from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.datasets import make_planted
-from saltmine.distributed.executor import LocalCrew
+from saltmine.solver.executor import LocalExecutor
 from saltmine.mdl.class_tests import find_carriers
 from saltmine.solver import item_kernels as extension_kernels
 from saltmine.solver import kernels
-from saltmine.solver.description import cross_weights, description_length, item_codes, null_length
+from saltmine.mdl.code_length import cross_weights, item_codes
+from saltmine.solver.scoring import description_length, null_length
 from saltmine.solver.item_block import ItemBlock, carried_model
 from saltmine.solver.judgement import Judgement
-from saltmine.solver.local_search import Refinement
+from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.wide_extension import Extension, Start, _added
 
 
@@ -32,7 +33,7 @@ def random_data(seed, sizes=(70, 5, 130), n=25, repeated=False, fold=False):
     if repeated:
         rows, columns = rng.integers(1, 5, len(matrix)), rng.integers(1, 5, n)
         matrix, numbers = np.repeat(np.repeat(matrix, rows, axis=0), columns, axis=1), np.repeat(numbers, rows)
-    return LabelledMatrix.from_rows(matrix, numbers, len(sizes), fold=fold)
+    return StackedMatrix.from_rows(matrix, numbers, len(sizes), fold=fold)
 
 
 def bits_of(data):
@@ -63,7 +64,7 @@ class Case:
     @classmethod
     def of(cls, bits, model, team, n_blocks=1, alterations=True):
         blocks = [ItemBlock(bits.items(part)) for part in parts_of(bits.shape[1], n_blocks)]
-        extension = Extension(LocalCrew(blocks, team), bits.layout, alterations=alterations, alpha=0.01)
+        extension = Extension(LocalExecutor(blocks, team), bits.layout, alterations=alterations, alpha=0.01)
         extension._begin(model.rank)
         carried = model.X | model.V
         for block, part in zip(blocks, parts_of(bits.shape[1], n_blocks), strict=True):
@@ -106,7 +107,7 @@ def test_what_blocks_add_up_to_is_what_the_whole_data_says(seed, sizes, rank, n_
     assert (data.weights.shape != data.matrix.shape) == repeated
     case = Case.of(bits, model, team, n_blocks)
     extension, plan = case.extension, case.extension.plan
-    assert extension.score() == pytest.approx(Refinement(bits, model).length)
+    assert extension.score() == pytest.approx(LocalSearch(bits, model).length)
     assert extension.null_length() == pytest.approx(null_length(bits))
     judgement, length = extension.judge()
     assert length == pytest.approx(description_length(bits, model))
@@ -124,7 +125,7 @@ def test_rows_are_weighed_as_by_the_refinement(sizes, rank, n_blocks, repeated, 
     bits, model = bits_of(data), random_model(data, 6, rank)
     extension = Case.of(bits, model, team, n_blocks).extension
     gains, shown = (sum(part) for part in zip(*extension.crew.run("weigh", extension.plan, 5000.0), strict=True))
-    refinement = Refinement(bits, model)
+    refinement = LocalSearch(bits, model)
     evidence = np.zeros(bits.shape[1]), np.zeros(bits.shape[1])
     for s in range(rank):
         opened = refinement._open(s)
@@ -141,7 +142,7 @@ def test_use_by_a_class_has_the_evidence_of_the_refinement(sizes, rank, n_blocks
     data = random_data(7, sizes, repeated=repeated, fold=repeated)
     bits, model = bits_of(data), random_model(data, 8, rank)
     evidence = Case.of(bits, model, team, n_blocks).extension._class_evidence()
-    refinement = Refinement(bits, model)
+    refinement = LocalSearch(bits, model)
     for s in range(rank):
         np.testing.assert_allclose(evidence[s], refinement.class_evidence(s), atol=1e-8)
 
@@ -261,7 +262,7 @@ def planted_start(fold):
     rng = np.random.default_rng(0)
     planted = make_planted(150, [40, 50], rank=3, noise=0.03, random_state=1)
     rows, columns = np.repeat(np.arange(90), rng.integers(1, 4, 90)), np.repeat(np.arange(150), rng.integers(1, 4, 150))
-    data = LabelledMatrix.from_rows(planted.X[rows][:, columns], planted.y[rows], 2, fold=fold)
+    data = StackedMatrix.from_rows(planted.X[rows][:, columns], planted.y[rows], 2, fold=fold)
     usage = (planted.usage ^ (rng.random(planted.usage.shape) < 0.05))[rows]
     bits = bits_of(data)
     return data, bits, Start(bits.layout.pack(usage[data.order].T), np.full(3, 0.8), np.full(3, 0.1), 2.0)
@@ -270,7 +271,7 @@ def planted_start(fold):
 def run(fold, n_blocks, team, alterations=True):
     data, bits, start = planted_start(fold)
     blocks = [ItemBlock(bits.items(part)) for part in parts_of(bits.shape[1], n_blocks)]
-    extension = Extension(LocalCrew(blocks, team), bits.layout, alterations=alterations, alpha=0.01)
+    extension = Extension(LocalExecutor(blocks, team), bits.layout, alterations=alterations, alpha=0.01)
     extension.run(start)
     model = carried_model(blocks, np.arange(3), bits.layout.unpack(extension.plan.usage).T)
     return extension, BinaryModel(model.X[data.item_of], model.V[:, data.item_of], model.Y[data.row_of]), bits, model
@@ -282,7 +283,7 @@ def test_neither_blocks_nor_folding_change_the_model(fold, n_blocks, team):
     expected, unfolded, _, _ = run(fold=False, n_blocks=1, team=team)
     extension, found, bits, model = run(fold, n_blocks, team)
     assert_same(found, unfolded)
-    assert extension.score() == pytest.approx(expected.score()) == pytest.approx(Refinement(bits, model).length)
+    assert extension.score() == pytest.approx(expected.score()) == pytest.approx(LocalSearch(bits, model).length)
     for name, figures in vars(expected.judge()[0]).items():
         np.testing.assert_allclose(getattr(extension.judge()[0], name), figures, err_msg=name)
     assert found.X.any()
@@ -307,7 +308,7 @@ def test_a_start_of_pure_chance_comes_to_nothing(team):
     bits = bits_of(data)
     usage = np.random.default_rng(0).random((2, 90)) < 0.3
     blocks = [ItemBlock(bits)]
-    extension = Extension(LocalCrew(blocks, team), bits.layout, alterations=True, alpha=0.01)
+    extension = Extension(LocalExecutor(blocks, team), bits.layout, alterations=True, alpha=0.01)
     extension.run(Start(bits.layout.pack(usage), np.full(2, 0.8), np.full(2, 0.1), 20.0))
     assert len(extension.kept) == 0
     assert extension.score() == pytest.approx(extension.null_length())

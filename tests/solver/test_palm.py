@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from folded_data import dense, folded_data, random_factors, sparse
 
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.solver.relaxed.objective import Factors, RelaxedObjective
@@ -13,7 +13,7 @@ from saltmine.solver.relaxed.palm import WINDOW, palm
 def problem(request, operator_kind):
     c = request.param
     planted = make_planted(60, [40] * c, rank=4, noise=0.05, random_state=c)
-    data = LabelledMatrix.from_rows(planted.X, planted.y, c)
+    data = StackedMatrix.from_rows(planted.X, planted.y, c)
     m, n = data.matrix.shape
     rng = np.random.default_rng(0)
     start = Factors(rng.random((n, 6)), rng.random((c, n, 6)), rng.random((m, 6)))

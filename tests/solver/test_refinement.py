@@ -7,13 +7,14 @@ import pytest
 
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
 from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.data.weights import Weights
 from saltmine.datasets import make_planted
 from saltmine.solver import kernels
-from saltmine.solver.description import cross_weights, description_length, specificity
-from saltmine.solver.local_search import Refinement
+from saltmine.mdl.code_length import cross_weights
+from saltmine.solver.scoring import description_length, specificity
+from saltmine.solver.local_search import LocalSearch
 
 
 def random_case(seed, sizes=(70, 5, 130), n=12, rank=4, density=0.4):
@@ -33,7 +34,7 @@ def random_case(seed, sizes=(70, 5, 130), n=12, rank=4, density=0.4):
 
 def planted_case(seed=0, **settings):
     planted = make_planted(200, [150, 150], rank=6, random_state=seed, **settings)
-    data = LabelledMatrix.from_rows(planted.X, planted.y, 2, keep_absent=True)
+    data = StackedMatrix.from_rows(planted.X, planted.y, 2, keep_absent=True)
     truth = BinaryModel(planted.components.T, planted.alterations.transpose(0, 2, 1), planted.usage[data.order])
     return BitMatrix(data.matrix, data.blocks), truth
 
@@ -54,7 +55,7 @@ def reference_length(bits, model, matrix):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_length_of_any_model_is_that_of_the_formula(seed, sizes):
     bits, model, matrix = random_case(seed, sizes)
-    refinement = Refinement(bits, model)
+    refinement = LocalSearch(bits, model)
     assert refinement.length == pytest.approx(reference_length(bits, model, matrix))
     np.testing.assert_array_equal(refinement.state.noise, bits.noise_counts(model).sum(axis=0))
     same = refinement.model()
@@ -67,7 +68,7 @@ def assert_consistent(refinement, matrix):
     assert not (model.X & model.V).any()
     assert not model.V.all(axis=0).any()
     np.testing.assert_array_equal(refinement.state.noise, refinement.bits.noise_counts(model).sum(axis=0))
-    again = Refinement(refinement.bits, model)
+    again = LocalSearch(refinement.bits, model)
     # The returned model is without usage that describes nothing, so it can only be shorter.
     assert again.length <= refinement.length + 1e-6
     assert again.length == pytest.approx(reference_length(refinement.bits, model, matrix))
@@ -76,11 +77,11 @@ def assert_consistent(refinement, matrix):
 @pytest.mark.parametrize("sizes", [(205,), (70, 135), (70, 5, 130)])
 def test_moves_lower_the_length_and_keep_the_books(sizes):
     bits, model, matrix = random_case(1, sizes, n=40, rank=9, density=0.3)
-    refinement = Refinement(bits, model)
-    refinement.polish(trim=True)
+    refinement = LocalSearch(bits, model)
+    refinement.refit(trim=True)
     rng = np.random.default_rng(0)
     with ThreadTeam(1) as team:
-        for move in (refinement.merge, refinement.split, refinement.polish, lambda: refinement.reseed(50, rng, team)):
+        for move in (refinement.merge, refinement.split, refinement.polish, lambda: refinement.grow_from_residual(50, rng, team)):
             before = refinement.length
             move()
             assert refinement.length <= before + 1e-6
@@ -93,8 +94,8 @@ def test_moves_lower_the_length_and_keep_the_books(sizes):
 
 def test_a_move_that_does_not_help_leaves_no_trace():
     bits, truth = planted_case(noise=0.05)
-    refinement = Refinement(bits, truth)
-    refinement.polish(trim=True)
+    refinement = LocalSearch(bits, truth)
+    refinement.refit(trim=True)
     before, length = [part.copy() for part in refinement.state], refinement.length
     on = refinement.patterns()
     rows = [refinement.state.usage[s].copy() for s in on]
@@ -110,7 +111,7 @@ def test_a_move_that_does_not_help_leaves_no_trace():
 def test_items_are_chosen_as_well_as_by_trying_everything():
     """For given rows, every item gets the best of: out, shared, carried by any proper subset of the classes."""
     bits, model, _ = random_case(3, (40, 50), n=10, rank=2, density=0.5)
-    refinement = Refinement(bits, model)
+    refinement = LocalSearch(bits, model)
     opened = refinement._open(0)
     data, rows = refinement.data, refinement.state.usage[0]
     cells = np.empty((3, 2, 10), dtype=np.int64)
@@ -136,7 +137,7 @@ def test_items_are_chosen_as_well_as_by_trying_everything():
 def test_chosen_items_are_the_best_of_those_that_show_enough():
     n, rng = 400, np.random.default_rng(0)
     bits, model, _ = random_case(5, (40, 50), n=n, rank=2, density=0.5)
-    refinement = Refinement(bits, model)
+    refinement = LocalSearch(bits, model)
     opened, data, rows = refinement._open(0), refinement.data, refinement.state.usage[0]
     cells = np.empty((3, 2, n), dtype=np.int64)
     kernels.count_cells(data, opened, rows, cells)
@@ -183,10 +184,10 @@ def test_frequent_items_ride_with_a_pattern_of_some_classes_if_they_are_few(n_fr
     X[own] = True
     carried = {}
     for gated in (False, True):
-        refinement = Refinement(bits, BinaryModel(X, np.zeros((2, *X.shape), dtype=bool), Y))
+        refinement = LocalSearch(bits, BinaryModel(X, np.zeros((2, *X.shape), dtype=bool), Y))
         if gated:
-            refinement.gate()
-        refinement.polish()
+            refinement.drop_insignificant()
+        refinement.refit()
         carried[gated] = refinement.model().X[:, 0]
         assert carried[gated][own].all()
     assert carried[False][100:].all()
@@ -202,7 +203,7 @@ def test_cells_are_counted_with_their_weights_in_all_words():
     Y = np.zeros((m, 2), dtype=bool)
     Y[rng.choice(m, 60, replace=False), 1] = True
     X = rng.random((n, 2)) < 0.5
-    refinement = Refinement(bits, BinaryModel(X, np.zeros((2, n, 2), bool), Y))
+    refinement = LocalSearch(bits, BinaryModel(X, np.zeros((2, n, 2), bool), Y))
     # Rows of the first class only, few enough to leave words empty.
     for chosen in (np.flatnonzero(rng.random(m) < 0.3), np.array([3, 150])):
         rows = np.zeros((1, m), dtype=bool)
@@ -219,7 +220,7 @@ def test_cells_are_counted_with_their_weights_in_all_words():
 
 def test_rows_are_weighed_by_what_they_save():
     bits, model, matrix = random_case(4, (40, 50), n=10, rank=2)
-    refinement = Refinement(bits, model)
+    refinement = LocalSearch(bits, model)
     opened = refinement._open(0)
     pattern = kernels.Pattern(refinement.state.usage[0], refinement.state.carry[0], refinement.state.noise)
     gains, shown = np.empty(64 * len(refinement.data.valid)), np.empty(64 * len(refinement.data.valid))
@@ -251,7 +252,7 @@ def test_pieces_of_a_pattern_are_merged():
         np.concatenate([truth.V, truth.V[:, :, :1]], axis=2),
         np.hstack([halves[:, :1], truth.Y[:, 1:], halves[:, 1:]]),
     )
-    refinement = Refinement(bits, pieces)
+    refinement = LocalSearch(bits, pieces)
     assert refinement.merge()
     assert len(refinement.patterns()) == truth.rank
 
@@ -268,9 +269,9 @@ def test_patterns_of_two_classes_in_one_are_split_or_unglued():
     Y[:, only_second] |= truth.Y[:, only_first]
     keep = np.delete(np.arange(truth.rank), only_first)
     glued = BinaryModel(X, glued_V, Y).keep(keep)
-    refinement = Refinement(bits, glued)
+    refinement = LocalSearch(bits, glued)
     assert not refinement.split() or len(refinement.patterns()) == truth.rank
-    refinement.unglue()
+    refinement.split_unrelated_classes()
     assert len(refinement.patterns()) == truth.rank
     used = np.stack([refinement.model().Y[rows].any(axis=0) for rows in bits.blocks])
     assert (used.sum(axis=0) == 1).sum() == 4
@@ -278,24 +279,24 @@ def test_patterns_of_two_classes_in_one_are_split_or_unglued():
 
 def test_a_lost_pattern_comes_back_from_seeds():
     bits, truth = planted_case(noise=0.05)
-    refinement = Refinement(bits, truth.keep(np.arange(1, truth.rank)))
-    refinement.polish(trim=True)
+    refinement = LocalSearch(bits, truth.keep(np.arange(1, truth.rank)))
+    refinement.refit(trim=True)
     with ThreadTeam(2) as team:
-        assert refinement.reseed(200, np.random.default_rng(0), team)
+        assert refinement.grow_from_residual(200, np.random.default_rng(0), team)
     found = refinement.model()
     assert ((found.X.T & truth.X[:, 0]).sum(axis=1) > 0.8 * truth.X[:, 0].sum()).any()
 
 
 def test_there_is_room_for_any_number_of_patterns():
     bits, model, matrix = random_case(0, n=30, rank=3)
-    refinement = Refinement(bits, model)
+    refinement = LocalSearch(bits, model)
     before = refinement.length
     for _ in range(3):
         refinement._make_room(70)
         assert np.count_nonzero(refinement.state.used == 0) >= 70
     assert refinement._total() == before
     assert_consistent(refinement, matrix)
-    refinement.polish()
+    refinement.refit()
     assert_consistent(refinement, matrix)
 
 
@@ -322,7 +323,7 @@ def test_the_likelihood_ratio_of_a_fixed_pattern_is_one_on_average_under_chance(
     for _ in range(3000):
         matrix = rng.random((40, 6)) < frequency
         matrix[39] = True
-        refinement = Refinement(BitMatrix(matrix, blocks), model)
+        refinement = LocalSearch(BitMatrix(matrix, blocks), model)
         choices = kernels.log_choices(20, 8) + kernels.log_choices(6, 5)
         ratios.append(np.exp(refinement.evidence(0) + choices))
     assert np.mean(ratios) < 1
@@ -332,20 +333,20 @@ def test_an_item_that_everybody_has_is_no_evidence():
     bits, truth = planted_case(noise=0.05)
     matrix = np.ones((60, 4), dtype=bool)
     everybody = BinaryModel(np.ones((4, 1), bool), np.zeros((2, 4, 1), bool), np.ones((60, 1), bool))
-    refinement = Refinement(BitMatrix(matrix, [slice(0, 30), slice(30, 60)]), everybody)
+    refinement = LocalSearch(BitMatrix(matrix, [slice(0, 30), slice(30, 60)]), everybody)
     assert refinement.evidence(0) < 0
-    assert refinement.gate()
+    assert refinement.drop_insignificant()
     assert refinement.patterns() == []
-    assert np.median([Refinement(bits, truth).evidence(s) for s in range(truth.rank)]) > 100
+    assert np.median([LocalSearch(bits, truth).evidence(s) for s in range(truth.rank)]) > 100
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.01, 1e-9])
 def test_the_gate_lets_pass_what_alpha_allows(alpha):
     bits, truth = planted_case(seed=1, noise=0.2)
-    refinement = Refinement(bits, truth, alpha=alpha)
-    refinement.gate()
-    refinement.polish()
-    refinement.settle()
+    refinement = LocalSearch(bits, truth, alpha=alpha)
+    refinement.drop_insignificant()
+    refinement.refit()
+    refinement.drop_until_significant()
     assert refinement.patterns()
     for s in refinement.patterns():
         assert refinement.evidence(s) >= -np.log(alpha)
@@ -359,9 +360,9 @@ def test_usage_by_a_class_that_chance_explains_is_taken_away():
     Y = truth.Y.copy()
     second_only = 1
     Y[rng.choice(150, 5, replace=False), second_only] = True
-    refinement = Refinement(bits, BinaryModel(truth.X, truth.V, Y))
+    refinement = LocalSearch(bits, BinaryModel(truth.X, truth.V, Y))
     assert refinement.class_evidence(second_only)[0] < 0 < refinement.class_evidence(second_only)[1]
-    assert refinement.gate()
+    assert refinement.drop_insignificant()
     assert not refinement.model().Y[bits.blocks[0], second_only].any()
 
 
@@ -374,9 +375,9 @@ def test_alterations_that_chance_explains_are_taken_away_and_others_stay():
     V[:, :, shared[0]] = False
     free = np.flatnonzero(~truth.X[:, shared[0]] & ~truth.V[:, :, shared[0]].any(axis=0))
     V[0, rng.choice(free, 4, replace=False), shared[0]] = True
-    refinement = Refinement(bits, BinaryModel(truth.X, V, truth.Y))
+    refinement = LocalSearch(bits, BinaryModel(truth.X, V, truth.Y))
     assert refinement.alteration_evidence(shared[0])[0] < 4.6
-    refinement.gate()
+    refinement.drop_insignificant()
     found = refinement.model()
     assert not (found.V[0, :, shared[0]] & V[0, :, shared[0]]).any()
     for s in altered:

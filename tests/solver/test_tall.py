@@ -12,14 +12,14 @@ from distributed import Client, LocalCluster
 from saltmine import CSalt, Primp, metrics
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import LabelledMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.distributed import rows as row_blocks
-from saltmine.distributed.executor import LocalCrew
+from saltmine.solver.executor import LocalExecutor
 from saltmine.solver import tall
 from saltmine.solver.judgement import Judgement
-from saltmine.solver.local_search import Refinement
+from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.row_block import RowBlock
 from saltmine.solver.tall_extension import RowStart, TallExtension
 from saltmine.solver.wide import SEARCHED
@@ -63,7 +63,7 @@ def client():
 
 
 def bits_of(cells, labels):
-    stacked = LabelledMatrix.from_rows(cells, np.unique(labels, return_inverse=True)[1], len(np.unique(labels)))
+    stacked = StackedMatrix.from_rows(cells, np.unique(labels, return_inverse=True)[1], len(np.unique(labels)))
     return stacked, BitMatrix(stacked.matrix, stacked.blocks)
 
 
@@ -232,16 +232,16 @@ def test_the_driver_agrees_with_a_refinement_that_holds_all_rows(data):
     cells, labels = data[0][:, data[0].any(axis=0)], data[1]
     stacked, bits = bits_of(cells, labels)
     planted = CSalt(random_state=0).fit(cells, labels)
-    refinement = Refinement(bits, model_of(planted, stacked))
+    refinement = LocalSearch(bits, model_of(planted, stacked))
     blocks = [RowBlock(cells[k::3], labels[k::3], 2) for k in range(3)]
-    with ThreadTeam(2) as team, LocalCrew(blocks, team) as crew:
+    with ThreadTeam(2) as team, LocalExecutor(blocks, team) as crew:
         extension = TallExtension(crew, alterations=True, alpha=0.01)
         extension.run(row_start(refinement, refinement.state.noise))
         same = np.zeros_like(planted.usage_)
         for k, part in enumerate(crew.run("usage", extension.kept)):
             same[k::3] = part
         found = extension.model()
-        refined = Refinement(bits, BinaryModel(found.X, found.V, same[stacked.order]))
+        refined = LocalSearch(bits, BinaryModel(found.X, found.V, same[stacked.order]))
         assert extension.length == pytest.approx(refined.length, rel=1e-12)
         # Started from a model that no move improves, it ends there or lower.
         assert extension.length < refinement.length + 1e-6

@@ -224,7 +224,7 @@ def noisy(seed):
 def test_a_fit_ends_where_classes_are_weak(seed, monkeypatch):
     """What chance explains is taken away, and does not come back in the next turn to be taken away again."""
 
-    class PatientCrew(wide.LocalCrew):
+    class PatientCrew(wide.LocalExecutor):
         rounds = 0
 
         def run(self, *arguments, **options):
@@ -232,7 +232,7 @@ def test_a_fit_ends_where_classes_are_weak(seed, monkeypatch):
             assert self.rounds < 1000
             return super().run(*arguments, **options)
 
-    monkeypatch.setattr(wide, "LocalCrew", PatientCrew)
+    monkeypatch.setattr(wide, "LocalExecutor", PatientCrew)
     X, y = noisy(seed)
     assert_valid(CSalt(random_state=0).fit(X, y), X, y)
 
