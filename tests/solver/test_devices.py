@@ -1,4 +1,4 @@
-"""The relaxed solve on a device: against the compiled path, and what is said where the device is not to be had."""
+"""The relaxed solve on a device: compared with the compiled code, and the messages where a device is missing."""
 
 import sys
 from copy import deepcopy as copy
@@ -11,7 +11,7 @@ from folded_data import folded_data, random_factors
 import saltmine.solver.relaxed.device
 from saltmine.data.threads import ThreadTeam
 from saltmine.solver.description import cross_weights
-from saltmine.solver.relaxed import arrays, kernels
+from saltmine.solver.relaxed import step_kernels
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.device import HOST, DeviceOperator, on_device, open_device
 from saltmine.solver.relaxed.operator import DenseOperator
@@ -36,7 +36,7 @@ def storage(request, monkeypatch):
     """Return a function that brings a matrix into the form that is to be held on the device."""
     if request.param == "dense":
         return lambda matrix: matrix
-    monkeypatch.setattr(saltmine.solver.relaxed.device, "DENSE_CELLS", 0)
+    monkeypatch.setattr(saltmine.solver.relaxed.device, "MAX_DENSE_CELLS", 0)
     return sp.csr_array
 
 
@@ -120,8 +120,8 @@ def test_every_step_on_whole_arrays_is_that_of_the_compiled_loops():
     }
     for name, arguments in calls.items():
         compiled, whole = copy(arguments), copy(arguments)
-        getattr(kernels, name)(*compiled)
-        getattr(arrays, name)(*whole)
+        getattr(step_kernels, name)(*compiled)
+        getattr(saltmine.solver.relaxed.device, name)(*whole)
         assert any(np.any(new != old) for new, old in zip(whole, arguments, strict=True)), name
         for one, other in zip(compiled, whole, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6, err_msg=name)
