@@ -1,5 +1,8 @@
 """What every method has in common: attributes, tables, files, reports, progress and interruption."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -226,6 +229,12 @@ def test_ranks_go_to_those_who_can_be_told():
 def test_methods_may_be_named_in_any_way():
     assert check_methods(None) == check_methods("all") == check_methods(["asso", "all"]) == list(METHODS)
     assert check_methods("ASSO") == ["asso"]
+
+
+def test_searches_and_their_compiled_code_are_loaded_by_the_first_fit_only():
+    code = "import sys, saltmine.baselines; print([name for name in sys.modules if name.endswith('_search')])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert "saltmine.baselines" not in run.stdout
 
 
 def test_unknown_methods_are_named():
