@@ -71,7 +71,7 @@ def test_steps_go_against_the_gradient(small_data, random_factors, team, name, m
     work = saltmine.solver.relaxed.accelerated._Buffers(np, X, V, Y, rank=4)
     before = Factors(X.copy(), V.copy(), Y.copy())
     no_inertia, no_penalty = np.float32(0), np.float32(0)
-    solver._step_items(X, V, Y, before, work, no_inertia, no_penalty, alterations=name != "X")
+    solver._step_items(Factors(X, V, Y), before, work, no_inertia, no_penalty, alterations=name != "X")
     if name == "V":
         random_factors = Factors(X.copy(), random_factors.V, random_factors.Y)
     if name == "Y":

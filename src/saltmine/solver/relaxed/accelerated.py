@@ -21,6 +21,7 @@ from saltmine.solver.relaxed.device import HOST, Array, DeviceOperator
 from saltmine.solver.relaxed.objective import Factors, weighted
 from saltmine.solver.relaxed.operator import Operator
 from saltmine.solver.relaxed.palm import Descent
+from saltmine.solver.relaxed.step_kernels import Costs, Prox
 
 # Inertia stays below one, and restarts when the objective rises.
 MAX_INERTIA = 0.99
@@ -50,6 +51,7 @@ class AcceleratedDescent:
         self.cross = put(cross.astype(np.float32))
         self.u = put(-np.log(data.item_counts / self._ones).astype(np.float32))
         self.mu = np.float32(1 + np.log(counts.shape[1]))
+        self._costs = Costs(self.u, self.mu, self.cross)
         self._items, self._rows = put(counts.items.astype(np.float32)), put(counts.rows.astype(np.float32))
         # As columns to multiply factors by; None where all are 1.
         self._item_weights = self._items[:, None] if (counts.items > 1).any() else None
@@ -103,42 +105,33 @@ class AcceleratedDescent:
                 elif decrease < tol * history[-1]:
                     iteration -= 1
                     break
-            self._step_items(X, V, Y, before, work, inertia, weight, alterations)
+            self._step_items(Factors(X, V, Y), before, work, inertia, weight, alterations)
             self._step_rows(Y, before, work, inertia, weight)
         return Descent(Factors(*(self._trimmed(factor, rank) for factor in (X, V, Y))), iteration, history)
 
     def _step_items(
-        self,
-        X: Array,
-        V: Array,
-        Y: Array,
-        before: Factors,
-        work: _Buffers,
-        inertia: np.float32,
-        weight: np.float32,
-        alterations: bool,
+        self, now: Factors, before: Factors, work: _Buffers, inertia: np.float32, weight: np.float32, alterations: bool
     ) -> None:
         """Take the steps in X and V, for every panel of items as soon as its product is computed."""
         xp, kernels = self.device.xp, self._kernels
+        X, V, Y = now.X, now.V, now.Y
         usage = weighted(Y, self._row_weights)
         G = self._usage_grams(usage, Y)
-        steps_X = self._steps(xp.sum(G, axis=0))
-        steps_V = xp.stack([self._steps(of_class) for of_class in G])
+        step_X = Prox(self._steps(xp.sum(G, axis=0)), weight)
+        step_V = Prox(xp.stack([self._steps(of_class) for of_class in G]), weight)
 
         def step(P: Array, items: slice) -> None:
-            part = items.start, items.stop
-            kernels.extrapolate(X, before.X, inertia, *part, work.point)
-            kernels.add_to_all(work.point, V, *part, work.patterns)
+            kernels.extrapolate(X, before.X, inertia, items, work.point)
+            kernels.add_to_all(work.point, V, items, work.patterns)
             kernels.multiply(work.patterns[:, items], G, work.fitted[:, items])
-            known = P, self.u, self.mu
-            kernels.step_X(work.point, work.fitted, *known, steps_X, weight, *part, X, before.X)
+            kernels.step_X(work.point, work.fitted, P, self._costs, step_X, items, X, before.X)
             if alterations:
                 for a in range(len(V)):
-                    kernels.extrapolate(V[a], before.V[a], inertia, *part, work.points[a])
-                kernels.add_to_all(X, work.points, *part, work.patterns)
+                    kernels.extrapolate(V[a], before.V[a], inertia, items, work.points[a])
+                kernels.add_to_all(X, work.points, items, work.patterns)
                 kernels.multiply(work.patterns[:, items], G, work.fitted[:, items])
-                kernels.step_V(work.points, work.fitted, *known, self.cross, steps_V, weight, *part, V, before.V)
-            kernels.usage_weights(X, V, self._items, self.mu, self.cross, *part, work.patterns, work.weights)
+                kernels.step_V(work.points, work.fitted, P, self._costs, step_V, items, V, before.V)
+            kernels.usage_weights(X, V, self._items, self._costs, items, work.patterns, work.weights)
             # The patterns include the roots of the multiplicities of the items here.
             patterns = work.patterns[:, items]
             work.grams[items.start] = xp.matrix_transpose(patterns) @ patterns
@@ -152,14 +145,13 @@ class AcceleratedDescent:
         gram = sum(work.grams[start] for start in sorted(work.grams))
         used = self._used(weighted(Y, self._row_weights))
         codes = xp.asarray(0.5 - 0.5 * self._log_shares(used, work.rank), dtype=xp.float32)
-        steps = [self._steps(of_class) for of_class in gram]
+        steps = [Prox(self._steps(of_class), weight) for of_class in gram]
 
         def step(product: Array, a: int, rows: slice) -> None:
-            part = rows.start, rows.stop
-            kernels.extrapolate(Y, before.Y, inertia, *part, work.row_point)
+            kernels.extrapolate(Y, before.Y, inertia, rows, work.row_point)
             kernels.multiply(work.row_point[rows], gram[a], work.row_fitted[rows])
             point, fitted = work.row_point, work.row_fitted
-            kernels.step_Y(point, fitted, product, codes, self.mu, steps[a], weight, *part, Y, before.Y)
+            kernels.step_Y(point, fitted, product, codes, self._costs, steps[a], rows, Y, before.Y)
 
         self.data.times(work.weights, step)
 

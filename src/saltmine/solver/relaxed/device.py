@@ -20,6 +20,8 @@ from saltmine.data.weights import Weights
 from saltmine.solver.relaxed.operator import OnItems, OnRows
 from saltmine.solver.relaxed.step_kernels import (
     HALF,
+    Costs,
+    Prox,
     cross_gradient,
     cross_weight,
     error_gradient,
@@ -204,14 +206,14 @@ def _cupy() -> Device:
 # API and writes into slices (torch, cupy), and computes the same formulas.
 
 
-def extrapolate(factor: Array, before: Array, inertia: Any, begin: int, end: int, out: Array) -> None:
+def extrapolate(factor: Array, before: Array, inertia: Any, part: slice, out: Array) -> None:
     """Extrapolate rows of a (n, r) factor."""
-    out[begin:end] = extrapolated(factor[begin:end], before[begin:end], inertia)
+    out[part] = extrapolated(factor[part], before[part], inertia)
 
 
-def add_to_all(X: Array, V: Array, begin: int, end: int, out: Array) -> None:
+def add_to_all(X: Array, V: Array, part: slice, out: Array) -> None:
     """Compute ``out_a = X + V_a``."""
-    out[:, begin:end] = X[begin:end] + V[:, begin:end]
+    out[:, part] = X[part] + V[:, part]
 
 
 def multiply(factor: Array, gram: Array, out: Array) -> None:
@@ -220,62 +222,36 @@ def multiply(factor: Array, gram: Array, out: Array) -> None:
 
 
 def step_X(
-    point: Array,
-    fitted: Array,
-    P: Array,
-    u: Array,
-    mu: Any,
-    steps: Array,
-    weight: Any,
-    begin: int,
-    end: int,
-    X: Array,
-    before: Array,
+    point: Array, fitted: Array, P: Array, costs: Costs, step: Prox, part: slice, X: Array, before: Array
 ) -> None:
     """Take the step in X from ``point``. The old X goes to ``before``."""
-    items = slice(begin, end)
-    gradient = HALF * u[items, None]
+    gradient = HALF * costs.u[part, None]
     for a in range(P.shape[0]):
-        gradient = gradient + error_gradient(fitted[a, items], P[a, items], mu)
-    before[items] = X[items]
-    X[items] = prox_step(point[items], gradient, steps, weight)
+        gradient = gradient + error_gradient(fitted[a, part], P[a, part], costs.mu)
+    before[part] = X[part]
+    X[part] = prox_step(point[part], gradient, step.steps, step.weight)
 
 
 def step_V(
-    point: Array,
-    fitted: Array,
-    P: Array,
-    u: Array,
-    mu: Any,
-    cross: Array,
-    steps: Array,
-    weight: Any,
-    begin: int,
-    end: int,
-    V: Array,
-    before: Array,
+    point: Array, fitted: Array, P: Array, costs: Costs, step: Prox, part: slice, V: Array, before: Array
 ) -> None:
     """Take the step in every V_a from ``point``. The old V goes to ``before``."""
-    items = slice(begin, end)
-    P = P[:, items]
-    gradient = error_gradient(fitted[:, items], P, mu) + HALF * u[items, None]
+    P = P[:, part]
+    gradient = error_gradient(fitted[:, part], P, costs.mu) + HALF * costs.u[part, None]
     for b in range(V.shape[0]):
-        gradient += cross_gradient(P, P[b], V[b, items], cross[:, b, None, None], cross[b, :, None, None])
-    before[:, items] = V[:, items]
-    V[:, items] = prox_step(point[:, items], gradient, steps[:, None], weight)
+        gradient += cross_gradient(P, P[b], V[b, part], costs.cross[:, b, None, None], costs.cross[b, :, None, None])
+    before[:, part] = V[:, part]
+    V[:, part] = prox_step(point[:, part], gradient, step.steps[:, None], step.weight)
 
 
-def usage_weights(
-    X: Array, V: Array, items: Array, mu: Any, cross: Array, begin: int, end: int, patterns: Array, weights: Array
-) -> None:
+def usage_weights(X: Array, V: Array, items: Array, costs: Costs, part: slice, patterns: Array, weights: Array) -> None:
     """Compute what the usage step needs; ``items`` are the multiplicities of the items."""
-    part = slice(begin, end)
     V, multiplicities = V[:, part], items[part, None]
     pattern = X[part] + V
     patterns[:, part] = multiplicities**0.5 * pattern
-    total = -mu * multiplicities * pattern
+    total = -costs.mu * multiplicities * pattern
     for a in range(V.shape[0]):
-        total += cross_weight(V[a], V, multiplicities * cross[a, :, None, None])
+        total += cross_weight(V[a], V, multiplicities * costs.cross[a, :, None, None])
     weights[:, part] = total
 
 
@@ -284,16 +260,13 @@ def step_Y(
     fitted: Array,
     product: Array,
     codes: Array,
-    mu: Any,
-    steps: Array,
-    weight: Any,
-    begin: int,
-    end: int,
+    costs: Costs,
+    step: Prox,
+    part: slice,
     Y: Array,
     before: Array,
 ) -> None:
     """Take the step in rows of one class from ``point``."""
-    rows = slice(begin, end)
-    before[rows] = Y[rows]
-    gradient = usage_gradient(product[rows], fitted[rows], codes, mu)
-    Y[rows] = prox_step(point[rows], gradient, steps, weight)
+    before[part] = Y[part]
+    gradient = usage_gradient(product[part], fitted[part], codes, costs.mu)
+    Y[part] = prox_step(point[part], gradient, step.steps, step.weight)

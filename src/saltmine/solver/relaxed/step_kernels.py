@@ -7,7 +7,7 @@ own file changes, not when another one does.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
@@ -23,6 +23,21 @@ Entries = Any
 ZERO, HALF, ONE, TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
 
 formula = register_jitable(fastmath=True)
+
+
+class Costs(NamedTuple):
+    """The constants of the objective."""
+
+    u: Floats  # (n,): code lengths of the items
+    mu: np.float32  # weight of the error
+    cross: Floats  # (c, c): weights of the cross term
+
+
+class Prox(NamedTuple):
+    """The parameters of a proximal step."""
+
+    steps: Floats  # step sizes of the patterns
+    weight: np.float32  # weight of the binary penalty
 
 
 @formula
@@ -81,29 +96,29 @@ def usage_gradient(product: Entries, fitted: Entries, codes: Entries, mu: Entrie
 
 
 @register_jitable
-def flat(factor: Floats, begin: int, end: int) -> Floats:
+def flat(factor: Floats, part: slice) -> Floats:
     """Return rows of a (n, r) factor as one flat array.
 
     One long loop over all entries uses the vector instructions of the processor better than many short ones over the
     patterns of a row. It starts at 0, so the compiler need not handle negative indices.
     """
-    return factor[begin:end].reshape(-1)
+    return factor[part].reshape(-1)
 
 
 @compiled(fastmath=True)
-def extrapolate(factor: Floats, before: Floats, inertia: np.float32, begin: int, end: int, out: Floats) -> None:
+def extrapolate(factor: Floats, before: Floats, inertia: np.float32, part: slice, out: Floats) -> None:
     """Extrapolate rows of a (n, r) factor."""
-    now, old, new = flat(factor, begin, end), flat(before, begin, end), flat(out, begin, end)
+    now, old, new = flat(factor, part), flat(before, part), flat(out, part)
     for k in range(len(new)):
         new[k] = extrapolated(now[k], old[k], inertia)
 
 
 @compiled(fastmath=True)
-def add_to_all(X: Floats, V: Floats, begin: int, end: int, out: Floats) -> None:
+def add_to_all(X: Floats, V: Floats, part: slice, out: Floats) -> None:
     """Compute ``out_a = X + V_a``."""
-    shared = flat(X, begin, end)
+    shared = flat(X, part)
     for a in range(V.shape[0]):
-        own, total = flat(V[a], begin, end), flat(out[a], begin, end)
+        own, total = flat(V[a], part), flat(out[a], part)
         for k in range(len(total)):
             total[k] = shared[k] + own[k]
 
@@ -115,85 +130,56 @@ def multiply(factor: Floats, gram: Floats, out: Floats) -> None:
 
 @compiled(fastmath=True)
 def step_X(
-    point: Floats,
-    fitted: Floats,
-    P: Floats,
-    u: Floats,
-    mu: np.float32,
-    steps: Floats,
-    weight: np.float32,
-    begin: int,
-    end: int,
-    X: Floats,
-    before: Floats,
+    point: Floats, fitted: Floats, P: Floats, costs: Costs, step: Prox, part: slice, X: Floats, before: Floats
 ) -> None:
     """Take the step in X from ``point``; ``fitted`` is ``(point + V_a) G_a``. The old X goes to ``before``."""
     # The gradient is summed up in the memory of the new X.
-    old, gradient = flat(before, begin, end), flat(X, begin, end)
+    old, gradient = flat(before, part), flat(X, part)
     for k in range(len(old)):
         old[k] = gradient[k]
         gradient[k] = ZERO
     for a in range(P.shape[0]):
-        fitted_a, P_a = flat(fitted[a], begin, end), flat(P[a], begin, end)
+        fitted_a, P_a = flat(fitted[a], part), flat(P[a], part)
         for k in range(len(gradient)):
-            gradient[k] += error_gradient(fitted_a[k], P_a[k], mu)
-    for i in range(begin, end):
-        half = HALF * u[i]
+            gradient[k] += error_gradient(fitted_a[k], P_a[k], costs.mu)
+    for i in range(part.start, part.stop):
+        half = HALF * costs.u[i]
         for s in range(X.shape[1]):
-            X[i, s] = prox_step(point[i, s], X[i, s] + half, steps[s], weight)
+            X[i, s] = prox_step(point[i, s], X[i, s] + half, step.steps[s], step.weight)
 
 
 @compiled(fastmath=True)
 def step_V(
-    point: Floats,
-    fitted: Floats,
-    P: Floats,
-    u: Floats,
-    mu: np.float32,
-    cross: Floats,
-    steps: Floats,
-    weight: np.float32,
-    begin: int,
-    end: int,
-    V: Floats,
-    before: Floats,
+    point: Floats, fitted: Floats, P: Floats, costs: Costs, step: Prox, part: slice, V: Floats, before: Floats
 ) -> None:
     """Take the step in every V_a from ``point``; ``fitted`` is ``(X + point_a) G_a``. The old V goes to ``before``."""
     c, _, r = V.shape
     for a in range(c):
-        old, now = flat(before[a], begin, end), flat(V[a], begin, end)
+        old, now = flat(before[a], part), flat(V[a], part)
         for k in range(len(old)):
             old[k] = now[k]
     for a in range(c):
         # The gradient is summed up in the memory of the new V_a.
-        gradient = flat(V[a], begin, end)
-        fitted_a, P_a = flat(fitted[a], begin, end), flat(P[a], begin, end)
+        gradient = flat(V[a], part)
+        fitted_a, P_a = flat(fitted[a], part), flat(P[a], part)
         for k in range(len(gradient)):
-            gradient[k] = error_gradient(fitted_a[k], P_a[k], mu)
+            gradient[k] = error_gradient(fitted_a[k], P_a[k], costs.mu)
         for b in range(c):
-            there, back = cross[a, b], cross[b, a]
+            there, back = costs.cross[a, b], costs.cross[b, a]
             if there == ZERO and back == ZERO:
                 continue  # such as a class with itself
-            P_b, V_b = flat(P[b], begin, end), flat(before[b], begin, end)
+            P_b, V_b = flat(P[b], part), flat(before[b], part)
             for k in range(len(gradient)):
                 gradient[k] += cross_gradient(P_a[k], P_b[k], V_b[k], there, back)
-        for i in range(begin, end):
-            half = HALF * u[i]
+        for i in range(part.start, part.stop):
+            half = HALF * costs.u[i]
             for s in range(r):
-                V[a, i, s] = prox_step(point[a, i, s], V[a, i, s] + half, steps[a, s], weight)
+                V[a, i, s] = prox_step(point[a, i, s], V[a, i, s] + half, step.steps[a, s], step.weight)
 
 
 @compiled(fastmath=True)
 def usage_weights(
-    X: Floats,
-    V: Floats,
-    items: Floats,
-    mu: np.float32,
-    cross: Floats,
-    begin: int,
-    end: int,
-    patterns: Floats,
-    weights: Floats,
+    X: Floats, V: Floats, items: Floats, costs: Costs, part: slice, patterns: Floats, weights: Floats
 ) -> None:
     """Compute what the usage step needs; ``items`` are the multiplicities of the items.
 
@@ -202,21 +188,21 @@ def usage_weights(
     """
     c, _, r = V.shape
     for b in range(c):
-        total, V_b = flat(weights[b], begin, end), flat(V[b], begin, end)
+        total, V_b = flat(weights[b], part), flat(V[b], part)
         for k in range(len(total)):
             total[k] = ZERO
         for a in range(c):
-            if cross[a, b] == ZERO:
+            weight, V_a = costs.cross[a, b], flat(V[a], part)
+            if weight == ZERO:
                 continue
-            V_a = flat(V[a], begin, end)
             for k in range(len(total)):
-                total[k] += cross_weight(V_a[k], V_b[k], cross[a, b])
-        for i in range(begin, end):
-            times, root = items[i], np.sqrt(items[i])
+                total[k] += cross_weight(V_a[k], V_b[k], weight)
+        for i in range(part.start, part.stop):
+            multiplicity, root = items[i], np.sqrt(items[i])
             for s in range(r):
                 pattern = X[i, s] + V[b, i, s]
                 patterns[b, i, s] = root * pattern
-                weights[b, i, s] = times * (weights[b, i, s] - mu * pattern)
+                weights[b, i, s] = multiplicity * (weights[b, i, s] - costs.mu * pattern)
 
 
 @compiled(fastmath=True)
@@ -225,17 +211,15 @@ def step_Y(
     fitted: Floats,
     product: Floats,
     codes: Floats,
-    mu: np.float32,
-    steps: Floats,
-    weight: np.float32,
-    begin: int,
-    end: int,
+    costs: Costs,
+    step: Prox,
+    part: slice,
     Y: Floats,
     before: Floats,
 ) -> None:
     """Take the step in rows of one class from ``point``; see `usage_gradient` for the other arguments."""
-    for j in range(begin, end):
+    for j in range(part.start, part.stop):
         for s in range(Y.shape[1]):
             before[j, s] = Y[j, s]
-            gradient = usage_gradient(product[j, s], fitted[j, s], codes[s], mu)
-            Y[j, s] = prox_step(point[j, s], gradient, steps[s], weight)
+            gradient = usage_gradient(product[j, s], fitted[j, s], codes[s], costs.mu)
+            Y[j, s] = prox_step(point[j, s], gradient, step.steps[s], step.weight)
