@@ -1,9 +1,9 @@
-"""How near a model comes to planted truth, and how well it describes data."""
+"""Measures of a model: agreement with planted truth, reconstruction error, and description length."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +20,8 @@ from saltmine.solver import scoring
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """Factors of a fitted estimator or of planted truth, and the class number of every row."""
+class _Factors:
+    """The factors of a fitted estimator or of planted truth, and the class number of every row."""
 
     components: NDArray[np.bool_]
     alterations: NDArray[np.bool_]
@@ -29,7 +29,7 @@ class _Parts:
     numbers: NDArray[np.intp] | None
 
     @classmethod
-    def of(cls, model: Any) -> _Parts:
+    def of(cls, model: Any) -> _Factors:
         suffix = "_" if hasattr(model, "components_") else ""
         try:
             factors = [getattr(model, name + suffix) for name in ("components", "alterations", "usage")]
@@ -43,26 +43,26 @@ class _Parts:
         return cls(components, alterations, usage, None if labels is None else class_numbers(labels)[1])
 
     def patterns(self, a: int) -> NDArray[np.float64]:
-        """Items of every pattern in class a, (r, n)."""
+        """Return the items of every pattern in class a, (r, n)."""
         return np.asarray(self.components | self.alterations[a], dtype=np.float64)
 
     def rows(self, a: int, numbers: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Usage of every pattern in class a, (m_a, r)."""
+        """Return the usage of every pattern in class a, (m_a, r)."""
         return np.asarray(self.usage[numbers == a], dtype=np.float64)
 
 
 def for_every_class(alterations: NDArray[np.bool_], n_classes: int) -> NDArray[np.bool_]:
-    """Return alterations of as many classes: a model that knows none says the same of all of them."""
+    """Return the alterations of every class; those of a model with one class are repeated."""
     return np.repeat(alterations, n_classes, axis=0) if len(alterations) == 1 else alterations
 
 
 def f_measure(truth: Any, model: Any) -> float:
-    """Micro-averaged F-measure of matched patterns, averaged over the classes.
+    """Return the micro-averaged F-measure of matched patterns, averaged over the classes.
 
     Parameters
     ----------
     truth : result of `make_planted`, or a fitted model
-        Its labels say which row belongs to which class.
+        Its labels are the classes of the rows.
     model : fitted model, or anything with ``components``, ``alterations`` and ``usage``
 
     Examples
@@ -75,31 +75,31 @@ def f_measure(truth: Any, model: Any) -> float:
     planted, found = _comparable(truth, model)
     scores = []
     for a in range(len(planted.alterations)):
-        planted_tiles = planted.patterns(a), planted.rows(a, planted.numbers)
-        found_tiles = found.patterns(a), found.rows(a, planted.numbers)
-        match = _matched(planted_tiles, found_tiles)
-        scores.append(_harmonic(_share(match.hits, match.found_in_all), _share(match.hits, match.planted)))
+        tiles = [(factors.patterns(a), factors.rows(a, planted.numbers)) for factors in (planted, found)]
+        match = _match_tiles(*tiles)
+        precision, recall = _share(match.hits, match.found_total), _share(match.hits, match.planted)
+        scores.append(2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0)
     return float(np.mean(scores))
 
 
 def alteration_recall(truth: Any, model: Any) -> float:
-    """Recall of the planted alterations (rec_V), averaged over the classes that have any; NaN if none has.
+    """Return the recall of the planted alterations (rec_V), averaged over the classes with any; NaN if none has.
 
     A planted alteration may be found in any pattern or alteration of the model.
     """
-    return _mean([_share(match.hits, match.planted) for match in _matched_alterations(truth, model)])
+    return _mean([_share(match.hits, match.planted) for match in _match_alterations(truth, model)])
 
 
 def alteration_precision(truth: Any, model: Any) -> float:
-    """Precision of what the planted alterations are matched with, averaged over the classes where anything is.
+    """Return the precision of the matches of the planted alterations, averaged over the classes with any match.
 
-    A pattern that has an alteration together with what it alters recalls it, but does not tell it from the rest.
+    A pattern that contains an alteration together with the shared items has full recall, but low precision.
     """
-    return _mean([match.hits / match.found for match in _matched_alterations(truth, model) if match.found])
+    return _mean([match.hits / match.found for match in _match_alterations(truth, model) if match.found])
 
 
-def _matched_alterations(truth: Any, model: Any) -> Iterator[_Match]:
-    """Match the planted alterations of every class that has any with patterns and alterations of the model."""
+def _match_alterations(truth: Any, model: Any) -> Iterator[_Match]:
+    """Match the planted alterations of every class that has any to patterns and alterations of the model."""
     planted, found = _comparable(truth, model)
     everything = np.concatenate([found.components, *found.alterations]).astype(np.float64)
     copies = 1 + len(found.alterations)
@@ -107,12 +107,12 @@ def _matched_alterations(truth: Any, model: Any) -> Iterator[_Match]:
         altered = planted.alterations[a].astype(np.float64)
         rows = planted.rows(a, planted.numbers)
         if rows.sum(axis=0) @ altered.sum(axis=1) > 0:
-            yield _matched((altered, rows), (everything, np.tile(found.rows(a, planted.numbers), copies)))
+            yield _match_tiles((altered, rows), (everything, np.tile(found.rows(a, planted.numbers), copies)))
 
 
 def class_rank(model: Any) -> NDArray[np.int64]:
     """Count, for every class, the patterns with more than one item and more than one row in it."""
-    parts = _Parts.of(model)
+    parts = _Factors.of(model)
     if parts.numbers is None:
         raise TypeError(f"{type(model).__name__} does not say which class its rows belong to (row_labels_ or y).")
     ranks = []
@@ -129,9 +129,9 @@ def residual(model: Any, X: Any, y: Any) -> int:
     ----------
     model : fitted model or planted truth
     X, y : the data it was fitted on, rows in the same order
-        Made binary as the model did, where it has a ``binarize``.
+        Binarized as in the fit, if the model has a ``binarize``.
     """
-    parts = _Parts.of(model)
+    parts = _Factors.of(model)
     alterations = for_every_class(parts.alterations, len(class_numbers(y)[0]))
     data, binary = _stack(X, y, parts.components, alterations, parts.usage, getattr(model, "binarize", None))
     return int(BitMatrix(data.matrix, data.blocks).noise_counts(binary).sum())
@@ -156,8 +156,8 @@ def description_length(X: Any, y: Any, components: ArrayLike, alterations: Array
     >>> with_patterns < without
     True
     """
-    factors = [np.asarray(factor).astype(bool) for factor in (components, alterations, usage)]
-    data, binary = _stack(X, y, factors[0], factors[1], factors[2])
+    shared, altered, used = (np.asarray(factor).astype(bool) for factor in (components, alterations, usage))
+    data, binary = _stack(X, y, shared, altered, used)
     return scoring.description_length(BitMatrix(data.matrix, data.blocks), binary)
 
 
@@ -169,7 +169,7 @@ def _stack(
     usage: NDArray[np.bool_],
     binarize: float | None = None,
 ) -> tuple[StackedMatrix, BinaryModel]:
-    """Bring data and factors into the form of the binary stage, all items kept."""
+    """Return data and factors stacked by class, with all items."""
     names = TableNames.of(X)
     reject_unreadable(X, names)
     matrix = as_binary(check_array(X, accept_sparse="csr", ensure_all_finite=False), binarize, names)
@@ -187,18 +187,18 @@ def _stack(
     return data, BinaryModel(components.T, alterations.transpose(0, 2, 1), usage[data.order])
 
 
-def _comparable(truth: Any, model: Any) -> tuple[Any, _Parts]:
-    planted, found = _Parts.of(truth), _Parts.of(model)
+def _comparable(truth: Any, model: Any) -> tuple[Any, _Factors]:
+    """Return the factors of both, and check that their shapes agree."""
+    planted, found = _Factors.of(truth), _Factors.of(model)
     if planted.numbers is None:
         raise TypeError(f"{type(truth).__name__} does not say which class its rows belong to (y or row_labels_).")
-    same = planted.usage.shape[0] == found.usage.shape[0] and planted.components.shape[1:] == found.components.shape[1:]
-    if not same:
+    shapes = [(len(factors.usage), factors.components.shape[1]) for factors in (planted, found)]
+    if shapes[0] != shapes[1]:
         raise ValueError(
-            f"The truth has {planted.usage.shape[0]} rows and {planted.components.shape[1]} columns, the model "
-            f"{found.usage.shape[0]} and {found.components.shape[1]}; compare models of the same data."
+            f"The truth has {shapes[0][0]} rows and {shapes[0][1]} columns, the model {shapes[1][0]} and "
+            f"{shapes[1][1]}; compare models of the same data."
         )
-    alterations = for_every_class(found.alterations, len(planted.alterations))
-    found = _Parts(found.components, alterations, found.usage, found.numbers)
+    found = replace(found, alterations=for_every_class(found.alterations, len(planted.alterations)))
     if len(found.alterations) != len(planted.alterations):
         raise ValueError(
             f"The truth has {len(planted.alterations)} classes and the model {len(found.alterations)}; compare models "
@@ -211,19 +211,16 @@ Tiles = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 class _Match(NamedTuple):
-    """Cells of tiles that were matched one to one."""
+    """Numbers of cells of tiles that were matched one to one."""
 
     hits: float  # in both tiles of a pair
     planted: float
-    found: float  # of tiles whose partner has a cell of theirs
-    found_in_all: float
+    found: float  # of found tiles that overlap their partner
+    found_total: float
 
 
-def _matched(planted: Tiles, found: Tiles) -> _Match:
-    """Match tiles (items, rows) one to one by their F-measures.
-
-    What stays without a partner counts as matched with an empty tile.
-    """
+def _match_tiles(planted: Tiles, found: Tiles) -> _Match:
+    """Match tiles (items, rows) one to one by their F-measures; a tile without a partner has no hits."""
     overlap = (planted[0] @ found[0].T) * (planted[1].T @ found[1])
     planted_area = planted[0].sum(axis=1) * planted[1].sum(axis=0)
     found_area = found[0].sum(axis=1) * found[1].sum(axis=0)
@@ -236,10 +233,6 @@ def _matched(planted: Tiles, found: Tiles) -> _Match:
 
 def _share(part: float, whole: float) -> float:
     return float(part / whole) if whole > 0 else 1.0
-
-
-def _harmonic(precision: float, recall: float) -> float:
-    return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 
 
 def _mean(values: list[float]) -> float:

@@ -6,17 +6,17 @@ import scipy.sparse as sp
 from conftest import assert_same_model
 
 from saltmine.baselines.asso import Asso
-from saltmine.baselines.asso_search import TAUS, GreedyCover
-from saltmine.baselines.candidates import associations, demand_room, fold, item_layout
+from saltmine.baselines.asso_search import TAUS, associations, check_size, distinct_sets
+from saltmine.baselines.greedy_cover import GreedyCover, item_layout
 from saltmine.data.bits import BitMatrix
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure, residual
-from saltmine.solver.scoring import description_length
+from saltmine.solver.description import description_length
 
 BLOCKS = [slice(0, 20), slice(20, 29), slice(29, 80)]
 
 
-def no_pulse(done):
+def check_progress(done):
     assert 0 <= done <= 1
 
 
@@ -66,31 +66,31 @@ def same_sets(one, two):
 @pytest.mark.parametrize("tau", [0.1, 0.3, 0.5, 1.0])
 def test_associations_follow_their_definition(matrix, bits, team, tau):
     for words, rows in [(None, slice(None)), *((bits.layout.words(a), block) for a, block in enumerate(BLOCKS))]:
-        found = unpacked(associations(bits, tau, team, no_pulse, words))
+        found = unpacked(associations(bits, tau, team, check_progress, words))
         part = matrix[rows].astype(int)
         for i in range(70):
             expected = part[:, i] @ part / part[:, i].sum() >= tau if part[:, i].any() else np.zeros(70, dtype=bool)
             np.testing.assert_array_equal(found[i], expected)
 
 
-def test_folding_keeps_every_larger_set_once():
+def test_distinct_sets_are_all_larger_sets_once():
     sets = np.random.default_rng(0).random((300, 5)) < 0.4
-    folded = unpacked(fold(item_layout(5).pack(sets)), 5)
-    assert len(np.unique(folded, axis=0)) == len(folded)
-    assert same_sets(folded, sets[sets.sum(axis=1) > 1])
+    distinct = unpacked(distinct_sets(item_layout(5).pack(sets)), 5)
+    assert len(np.unique(distinct, axis=0)) == len(distinct)
+    assert same_sets(distinct, sets[sets.sum(axis=1) > 1])
 
 
 def test_single_items_are_candidates_only_where_there_is_nothing_else():
-    assert unpacked(fold(item_layout(4).pack(np.eye(4, dtype=bool))), 4).sum() == 4
+    assert unpacked(distinct_sets(item_layout(4).pack(np.eye(4, dtype=bool))), 4).sum() == 4
     model = Asso(rank=2).fit(np.eye(4))
     assert model.components_.sum(axis=1).tolist() == [1, 1]
 
 
 def test_data_that_is_too_large_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match=r"Asso compares all pairs of items, .* 60,000 of them; keep the 50,000"):
-        demand_room((10, 60_000), "Asso")
+        check_size((10, 60_000), "Asso")
     with pytest.raises(ValueError, match="Asso takes at most 200,000,000 cells, and 1,000,000 rows of 1,000 items"):
-        demand_room((1_000_000, 1000), "Asso")
+        check_size((1_000_000, 1000), "Asso")
 
 
 # ---------------------------------------------------------------- the greedy cover
@@ -103,7 +103,7 @@ def gains_by_hand(matrix, covered, candidate, w_plus, w_minus):
 
 @pytest.mark.parametrize("weights", [(1.0, 1.0), (2.0, 1.0), (0.7, 1.9)])
 def test_gains_rows_and_losses_are_those_of_brute_force(matrix, bits, team, weights):
-    candidates = fold(associations(bits, 0.4, team, no_pulse))
+    candidates = distinct_sets(associations(bits, 0.4, team, check_progress))
     cover = GreedyCover(bits, candidates, team, *weights)
     covered = np.zeros_like(matrix)
     sets = unpacked(candidates)
@@ -115,7 +115,7 @@ def test_gains_rows_and_losses_are_those_of_brute_force(matrix, bits, team, weig
         best = int(np.argmax(by_class.sum(axis=1) if block is None else by_class[:, 2]))
         users = np.flatnonzero(gains[best] > 0)
         users = users if block is None else users[users >= block.start]
-        cover.take(best, block)
+        cover.add(best, block)
         np.testing.assert_array_equal(cover.patterns[-1].rows, users)
         covered[users] |= sets[best]
         errors = weights[0] * (matrix & ~covered) + weights[1] * (covered & ~matrix)
@@ -123,11 +123,11 @@ def test_gains_rows_and_losses_are_those_of_brute_force(matrix, bits, team, weig
         assert cover.length == pytest.approx(description_length(bits, cover.solution(np.ones(3)).model))
 
 
-def test_a_copy_goes_on_alone(bits, team):
-    cover = GreedyCover(bits, fold(associations(bits, 0.4, team, no_pulse)), team)
+def test_a_copy_is_independent(bits, team):
+    cover = GreedyCover(bits, distinct_sets(associations(bits, 0.4, team, check_progress)), team)
     before = cover.gains.copy()
     other = cover.copy(lambda rank, length, done: None)
-    other.take(int(np.argmax(cover.gains.sum(axis=1))))
+    other.add(int(np.argmax(cover.gains.sum(axis=1))))
     assert not cover.patterns
     np.testing.assert_array_equal(cover.gains, before)
     assert (other.gains != before).any()
@@ -135,7 +135,7 @@ def test_a_copy_goes_on_alone(bits, team):
 
 def test_the_first_pattern_is_the_best_of_all_candidates(matrix, team):
     whole = BitMatrix(matrix, [slice(0, 80)])
-    sets = unpacked(fold(associations(whole, 0.4, team, no_pulse)))
+    sets = unpacked(distinct_sets(associations(whole, 0.4, team, check_progress)))
     best = max(gains_by_hand(matrix, np.zeros_like(matrix), items, 1.0, 1.0).clip(0).sum() for items in sets)
     model = Asso(rank=1, tau=0.4).fit(matrix)
     assert model.history_[0] == matrix.sum() - best
@@ -153,7 +153,7 @@ def test_patterns_without_noise_come_back(seed, parameters):
     assert same_sets(np.hstack([model.components_, model.usage_.T]), np.hstack([items, usage.T]))
 
 
-def test_every_pattern_lessens_the_errors(planted):
+def test_every_pattern_reduces_the_errors(planted):
     model = Asso(rank=12, tau=0.3).fit(planted.X)
     assert len(model.history_) == model.n_components_ > 3
     assert (np.diff(model.history_) < 0).all()

@@ -4,16 +4,14 @@ import sys
 
 import numpy as np
 import pytest
-from test_asso import no_pulse, non_overlapping, same_sets
+from test_asso import check_progress, non_overlapping, same_sets
 
-from saltmine.baselines.candidates import item_layout, itemset_patterns
-from saltmine.baselines.dbssl import Dbssl, MdlDbssl
-from saltmine.baselines.dbssl_search import class_weights, default_constellations
+from saltmine.baselines.dbssl import SOURCES, Dbssl, MdlDbssl
+from saltmine.baselines.dbssl_search import class_weights, default_constellations, itemset_patterns
+from saltmine.baselines.greedy_cover import item_layout
 from saltmine.data.bits import BitMatrix
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure
-
-SOURCES = ["both", "associations", "itemsets"]
 
 
 @pytest.fixture(scope="module")
@@ -154,14 +152,14 @@ def test_one_class_and_many_small_ones(planted):
 # ---------------------------------------------------------------- frequent sets
 
 
-@pytest.mark.parametrize("most", [1, 7, 60, 10_000])
+@pytest.mark.parametrize("max_candidates", [1, 7, 60, 10_000])
 @pytest.mark.parametrize("min_support", [2, 8])
-def test_frequent_sets_are_bounded_and_frequent(planted, most, min_support):
+def test_frequent_sets_are_bounded_and_frequent(planted, max_candidates, min_support):
     blocks = [slice(0, 90), slice(90, 140)]
     bits = BitMatrix(planted.X, blocks)
-    found = item_layout(100).unpack(itemset_patterns(bits, min_support, most, no_pulse))
-    assert len(found) <= most
-    assert len(found) > 0 or most == 1
+    found = item_layout(100).unpack(itemset_patterns(bits, min_support, max_candidates, check_progress))
+    assert len(found) <= max_candidates
+    assert len(found) > 0 or max_candidates == 1
     for items in found:
         # Some class has enough rows with the same two of the items.
         assert max(_rows_of_a_pair(planted.X[rows][:, items].astype(int)) for rows in blocks) >= min_support
@@ -173,7 +171,7 @@ def _rows_of_a_pair(cells):
 
 def test_no_set_is_as_frequent_as_asked_for():
     bits = BitMatrix(np.eye(6, dtype=bool), [slice(0, 6)])
-    assert itemset_patterns(bits, 2, 100, no_pulse).shape == (0, 1)
+    assert itemset_patterns(bits, 2, 100, check_progress).shape == (0, 1)
     model = Dbssl(candidates="itemsets", min_support=7).fit(np.eye(6), [0, 0, 0, 1, 1, 1])
     assert model.n_components_ == 0
 

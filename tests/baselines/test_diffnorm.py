@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from saltmine import DiffNorm, metrics
 from saltmine.baselines.diffnorm import class_subsets
-from saltmine.baselines.diffnorm_coding import FIRST_SLOTS, CodingSets, integer_code
-from saltmine.baselines.diffnorm_search import Candidates, Clock, diffnorm, mine, prune
+from saltmine.baselines.diffnorm_coding import INITIAL_SLOTS, CodingSets, integer_code
+from saltmine.baselines.diffnorm_search import Candidates, Timer, add_patterns, diffnorm, prune
 from saltmine.data.bits import BitMatrix
 
 # ---------------------------------------------------------------- plain versions
@@ -54,7 +54,7 @@ def plain_length(rows, blocks, subsets, sets):
 
 def sets_of(coding):
     return [
-        [items for slot, items in coding.patterns.items() if coding.home[slot] == home]
+        [items for slot, items in coding.patterns.items() if coding.set_of[slot] == home]
         for home in range(len(coding.subsets))
     ]
 
@@ -67,11 +67,11 @@ def assert_as_from_scratch(coding, rows, blocks):
     slots = [*range(coding.n_items), *coding.patterns]
     assert not np.delete(usage, slots, axis=0).any()
     for a, block in enumerate(blocks):
-        mine = {slot: items for slot, items in coding.patterns.items() if coding.subsets[coding.home[slot], a]}
-        assert len(set(mine.values())) == len(mine)
-        slot_of = {items: slot for slot, items in mine.items()} | {(item,): item for item in range(coding.n_items)}
+        own = {slot: items for slot, items in coding.patterns.items() if coding.subsets[coding.set_of[slot], a]}
+        assert len(set(own.values())) == len(own)
+        slot_of = {items: slot for slot, items in own.items()} | {(item,): item for item in range(coding.n_items)}
         for k, row in enumerate(rows[block], start=block.start):
-            expected = {slot_of[items] for items in plain_cover(row, list(mine.values()), rows)}
+            expected = {slot_of[items] for items in plain_cover(row, list(own.values()), rows)}
             assert set(np.flatnonzero(usage[:, k]).tolist()) == expected
         np.testing.assert_array_equal(coding.cover.counts[a], usage[:, block].sum(axis=1))
 
@@ -91,8 +91,8 @@ SUBSETS = np.array([[1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], dtyp
 DEFAULT = np.array([[1, 1], [1, 0], [0, 1]], dtype=bool)
 
 
-def nobody(rank, length, done):
-    """Listen to nothing."""
+def ignore(rank, length, done):
+    """Take a report of progress, and do nothing."""
 
 
 # ---------------------------------------------------------------- codes, covers, steps
@@ -111,20 +111,20 @@ def test_the_code_of_integers_is_one_of_a_complete_code():
 def test_every_step_leaves_the_state_that_would_be_built_from_scratch(seed):
     rows = correlated(seed)
     coding = CodingSets(BitMatrix(rows, BLOCKS), SUBSETS)
-    clock = Clock(coding, None, nobody)
-    candidates = Candidates(coding, clock)
+    timer = Timer(coding, None, ignore)
+    candidates = Candidates(coding, timer)
     assert_as_from_scratch(coding, rows, BLOCKS)
     kept = 0
     while (pair := candidates.best()) is not None:
         addition = coding.try_adding(coding.union(*pair))
         if addition is None:
-            candidates.refuse(*pair)
+            candidates.reject(*pair)
             continue
         before, uses = coding.length, coding.cover.counts.sum(axis=0)
         changed = coding.add(addition)
         assert_as_from_scratch(coding, rows, BLOCKS)
         added = coding.length
-        changed |= prune(coding, uses, clock)
+        changed |= prune(coding, uses, timer)
         assert_as_from_scratch(coding, rows, BLOCKS)
         assert coding.length <= added < before
         candidates.update(changed)
@@ -180,13 +180,13 @@ def test_a_pattern_is_dropped_just_where_the_total_falls(seed):
                 coding.add(addition)
     for slot in list(coding.patterns):
         sets = sets_of(coding)
-        sets[coding.home[slot]].remove(coding.patterns[slot])
+        sets[coding.set_of[slot]].remove(coding.patterns[slot])
         without = plain_length(rows, blocks, subsets, sets)
-        change = coding.try_dropping(slot)
+        change = coding.try_removing(slot)
         assert (change is not None) == (without < coding.length - 1e-9)
         if change is not None:
             assert change.length == pytest.approx(without, rel=1e-10)
-            coding.drop(slot, change)
+            coding.remove(slot, change)
             assert_as_from_scratch(coding, rows, blocks)
 
 
@@ -200,7 +200,7 @@ def test_a_pattern_of_one_class_moves_to_the_shared_set_when_another_class_needs
     # The third pattern takes item 2 away from the first, so that the second class has a use for the second.
     for items, home in [((0, 1, 2), 2), ((0, 1), 1), ((2, 3, 4), 2), ((0, 1), 0)]:
         addition = coding.try_adding(items)
-        assert addition.home == home
+        assert addition.set_index == home
         coding.add(addition)
         assert_as_from_scratch(coding, rows, blocks)
     assert sets_of(coding) == [[(0, 1)], [], [(2, 3, 4)]]
@@ -239,8 +239,8 @@ def test_patterns_that_do_not_overlap_come_back_in_their_sets(subsets, homes, se
     X, y, components, usage = without_overlap(subsets[homes], seed)
     blocks = [slice(60 * a, 60 * (a + 1)) for a in range(subsets.shape[1])]
     coding = CodingSets(BitMatrix(X, blocks), subsets)
-    mine(coding, Clock(coding, None, nobody))
-    found = {(items, coding.home[slot]) for slot, items in coding.patterns.items()}
+    add_patterns(coding, Timer(coding, None, ignore))
+    found = {(items, coding.set_of[slot]) for slot, items in coding.patterns.items()}
     assert found == {
         (tuple(np.flatnonzero(items).tolist()), home) for items, home in zip(components, homes, strict=True)
     }
@@ -252,19 +252,19 @@ def test_patterns_that_do_not_overlap_come_back_in_their_sets(subsets, homes, se
 def test_the_length_falls_with_every_step_and_ends_at_what_the_patterns_cost():
     rows = correlated(5, m=80)
     blocks = [slice(0, 50), slice(50, 80)]
-    told = []
+    reports = []
     coding = CodingSets(BitMatrix(rows, blocks), DEFAULT)
 
     def on_step(rank, length, done):
         assert_as_from_scratch(coding, rows, blocks)
-        told.append((rank, length, done))
+        reports.append((rank, length, done))
 
-    clock = Clock(coding, None, on_step)
-    history = mine(coding, clock)
+    timer = Timer(coding, None, on_step)
+    history = add_patterns(coding, timer)
     assert len(history) > 3
     assert np.all(np.diff(history) < 0)
-    assert set(history) <= {length for _, length, _ in told}
-    shares = [done for *_, done in told]
+    assert set(history) <= {length for _, length, _ in reports}
+    shares = [done for *_, done in reports]
     assert shares == sorted(shares)
     assert shares[0] >= 0
     assert shares[-1] <= 1
@@ -277,21 +277,21 @@ def test_the_length_falls_with_every_step_and_ends_at_what_the_patterns_cost():
 def test_no_pair_is_left_whose_union_shortens_the_total_though_its_estimate_says_so():
     rows = correlated(6)
     coding = CodingSets(BitMatrix(rows, BLOCKS), SUBSETS)
-    clock = Clock(coding, None, nobody)
-    mine(coding, clock)
-    afresh = Candidates(coding, clock)
+    timer = Timer(coding, None, ignore)
+    add_patterns(coding, timer)
+    afresh = Candidates(coding, timer)
     while (pair := afresh.best()) is not None:
         assert coding.try_adding(coding.union(*pair)) is None
-        afresh.refuse(*pair)
+        afresh.reject(*pair)
     assert coding.patterns
 
 
-def test_a_look_finds_the_pair_that_gains_most_among_single_items():
+def test_the_best_candidate_is_the_pair_that_gains_most_among_single_items():
     # Without longer patterns in the way, the union replaces both items wherever they meet: the estimate is the gain.
     rows = correlated(2, m=200)
     blocks = [slice(0, 120), slice(120, 200)]
     coding = CodingSets(BitMatrix(rows, blocks), DEFAULT)
-    x, y = Candidates(coding, Clock(coding, None, nobody)).best()
+    x, y = Candidates(coding, Timer(coding, None, ignore)).best()
     additions = [coding.try_adding((a, b)) for a in range(rows.shape[1]) for b in range(a + 1, rows.shape[1])]
     shortest = min(addition.change.length for addition in additions if addition is not None)
     assert coding.try_adding(coding.union(x, y)).change.length == pytest.approx(shortest, rel=1e-3)
@@ -309,8 +309,8 @@ def test_there_is_room_for_more_patterns_than_at_first():
     # Codes know no zeros: in dense noise, items that meet by chance pay.
     rows, blocks = rng.random((150, 50)) < 0.4, [slice(0, 70), slice(70, 150)]
     coding = CodingSets(BitMatrix(rows, blocks), DEFAULT)
-    mine(coding, Clock(coding, None, nobody))
-    assert len(coding.patterns) > FIRST_SLOTS
+    add_patterns(coding, Timer(coding, None, ignore))
+    assert len(coding.patterns) > INITIAL_SLOTS
     assert_as_from_scratch(coding, rows, blocks)
 
 

@@ -8,10 +8,19 @@ import scipy.sparse as sp
 from conftest import assert_same_model
 
 from saltmine import JointNMF
-from saltmine.baselines.joint_nmf_descent import descend, update_usage
-from saltmine.baselines.joint_nmf_objectives import Alterations, nearest_unit
-from saltmine.baselines.joint_nmf_search import PENALTIES, JointSettings, make_objective, round_joint
-from saltmine.baselines.joint_nmf_starts import Start, allowed, class_shares, singular_start, sort_by_class, split_ranks
+from saltmine.baselines.joint_nmf import PENALTIES
+from saltmine.baselines.joint_nmf_objectives import Alterations, best_unit_vector, descend, update_usage
+from saltmine.baselines.joint_nmf_search import (
+    JointSettings,
+    Start,
+    allowed_uses,
+    class_shares,
+    make_objective,
+    round_joint,
+    singular_start,
+    sort_by_class,
+    split_ranks,
+)
 from saltmine.data.bits import BitMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
@@ -37,7 +46,7 @@ class Case:
         self.matrix[0], self.matrix[:, 3] = False, False
         self.penalty = penalty
         self.ranks = (3,) + (0 if penalty == "inmf" else 2,) * n_classes
-        uses = allowed(self.ranks)
+        uses = allowed_uses(self.ranks)
         self.usage = rng.random((edges[-1], sum(self.ranks)))
         for a, rows in enumerate(self.blocks):
             self.usage[rows] *= uses[a]
@@ -129,21 +138,21 @@ def test_after_a_long_descent_no_other_usage_is_better(penalty):
 
 
 @pytest.mark.parametrize("shift", [-2.0, 0.0, 1.0])
-def test_no_other_unit_vector_is_nearer(shift):
+def test_no_other_unit_vector_has_a_larger_product(shift):
     rng = np.random.default_rng(0)
     for _ in range(20):
-        wanted = rng.standard_normal(4) + shift
-        nearest = nearest_unit(wanted, np.zeros(4))
-        assert np.linalg.norm(nearest) == pytest.approx(1)
-        assert nearest.min() >= 0
+        target = rng.standard_normal(4) + shift
+        best = best_unit_vector(target, np.zeros(4))
+        assert np.linalg.norm(best) == pytest.approx(1)
+        assert best.min() >= 0
         others = np.abs(rng.standard_normal((500, 4)))
         others = np.vstack([others / np.linalg.norm(others, axis=1, keepdims=True), np.eye(4)])
-        assert nearest @ wanted >= (others @ wanted).max() - 1e-12
+        assert best @ target >= (others @ target).max() - 1e-12
 
 
-def test_a_pattern_that_nobody_uses_stays():
+def test_an_unused_pattern_stays():
     before = np.array([0.6, 0.8])
-    np.testing.assert_array_equal(nearest_unit(np.zeros(2), before), before)
+    np.testing.assert_array_equal(best_unit_vector(np.zeros(2), before), before)
 
 
 def test_the_descent_ends_by_tolerance_or_by_number():
@@ -301,10 +310,10 @@ def test_history_falls_and_counts_iterations(planted, penalty):
 def test_class_wise_patterns_are_used_by_their_class_only(planted, ranks):
     model = JointNMF(penalty="jsmf", ranks=ranks, random_state=0).fit(planted.X, planted.y)
     used = model.usage_counts_ > 0
-    most = spread_ranks(ranks, 2)
-    assert (used & ~used[::-1]).sum(axis=1).max(initial=0) <= most[0] + max(most[1:])
-    assert used.all(axis=0).sum() <= most[0]
-    assert 0 < model.n_components_ <= sum(most)
+    limits = spread_ranks(ranks, 2)
+    assert (used & ~used[::-1]).sum(axis=1).max(initial=0) <= limits[0] + max(limits[1:])
+    assert used.all(axis=0).sum() <= limits[0]
+    assert 0 < model.n_components_ <= sum(limits)
 
 
 def test_no_ranks_at_all_give_no_patterns(planted):

@@ -1,4 +1,7 @@
-"""What every method has to offer: the same attributes, tables, files, reports and manners."""
+"""What every method has in common: attributes, tables, files, reports, progress and interruption."""
+
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -14,10 +17,10 @@ from saltmine.metrics import description_length
 from saltmine.report.page import render
 from saltmine.report.payload import payload
 
-RIVALS = [name for name in METHODS if name not in ("csalt", "paper", "primp")]
+BASELINES = [name for name in METHODS if name not in ("csalt", "paper", "primp")]
 
 
-@parametrize_with_checks([make(name, binarize=0.0) for name in RIVALS])
+@parametrize_with_checks([make(name, binarize=0.0) for name in BASELINES])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -116,7 +119,7 @@ def test_sparse_data_gives_the_same_model(fitted, planted, name):
     assert_same_model(model, fitted(name))
 
 
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", BASELINES)
 def test_progress_reaches_callback_and_bar(planted, name, capsys):
     seen = []
     make(name, random_state=0, callback=seen.append, verbose=1).fit(planted.X, planted.y)
@@ -125,7 +128,7 @@ def test_progress_reaches_callback_and_bar(planted, name, capsys):
     assert "described in" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", BASELINES)
 def test_an_interrupted_fit_leaves_the_model_as_it_was(planted, name):
     model = make(name, random_state=0).fit(planted.X, planted.y)
     before = model.usage_.copy()
@@ -139,7 +142,7 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(planted, name):
     np.testing.assert_array_equal(model.usage_, before)
 
 
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", BASELINES)
 def test_new_rows_use_what_the_method_found(fitted, planted, name):
     model = fitted(name)
     usage = model.transform(planted.X)
@@ -156,7 +159,7 @@ def test_methods_that_compare_classes_demand_labels(planted, name):
         make(name).fit(planted.X)
 
 
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", BASELINES)
 @pytest.mark.parametrize("X", [np.zeros((6, 4)), np.ones((6, 4)), np.eye(6), np.ones((6, 1))])
 def test_data_with_nothing_to_find(name, X):
     model = make(name, random_state=0).fit(X, [0, 0, 0, 1, 1, 1])
@@ -165,7 +168,7 @@ def test_data_with_nothing_to_find(name, X):
     assert len(model.patterns()) == model.components_.sum() + model.alterations_.sum()
 
 
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", BASELINES)
 def test_any_number_of_classes(planted, name):
     for labels in (np.zeros(100), np.arange(100) % 3, np.arange(100) % 4):
         model = make(name, random_state=0).fit(planted.X, labels)
@@ -226,6 +229,12 @@ def test_ranks_go_to_those_who_can_be_told():
 def test_methods_may_be_named_in_any_way():
     assert check_methods(None) == check_methods("all") == check_methods(["asso", "all"]) == list(METHODS)
     assert check_methods("ASSO") == ["asso"]
+
+
+def test_searches_and_their_compiled_code_are_loaded_by_the_first_fit_only():
+    code = "import sys, saltmine.baselines; print([name for name in sys.modules if name.endswith('_search')])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert "saltmine.baselines" not in run.stdout
 
 
 def test_unknown_methods_are_named():

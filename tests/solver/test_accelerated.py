@@ -1,4 +1,4 @@
-"""The relaxed solve of saltmine: objective, gradients, descent, and what it asks of the data."""
+"""The relaxed solve of saltmine: objective, gradients, descent, number of products, and spectrum."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from saltmine.mdl.code_length import cross_weights
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.objective import Factors
 from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator
-from saltmine.solver.relaxed.spectrum import _largest, count_signals
+from saltmine.solver.relaxed.spectrum import _largest_singular_values, count_signals
 
 
 def make(matrix, blocks, team, kind="dense"):
@@ -68,10 +68,10 @@ def test_steps_go_against_the_gradient(small_data, random_factors, team, name, m
     # Only the factor in question moves.
     monkeypatch.setattr(solver, "_steps", lambda gram: np.full(4, step, dtype=np.float32))
     X, V, Y = random_factors.X.copy(), random_factors.V.copy(), random_factors.Y.copy()
-    work = saltmine.solver.relaxed.accelerated._Work(np, X, V, Y, rank=4)
+    work = saltmine.solver.relaxed.accelerated._Buffers(np, X, V, Y, rank=4)
     before = Factors(X.copy(), V.copy(), Y.copy())
     no_inertia, no_penalty = np.float32(0), np.float32(0)
-    solver._step_items(X, V, Y, before, work, no_inertia, no_penalty, alterations=name != "X")
+    solver._step_items(Factors(X, V, Y), before, work, no_inertia, no_penalty, alterations=name != "X")
     if name == "V":
         random_factors = Factors(X.copy(), random_factors.V, random_factors.Y)
     if name == "Y":
@@ -93,7 +93,7 @@ def test_steps_go_against_the_gradient(small_data, random_factors, team, name, m
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_without_inertia_the_objective_falls_at_every_check(kind, monkeypatch):
-    monkeypatch.setattr(saltmine.solver.relaxed.accelerated, "MOST_INERTIA", 0.0)
+    monkeypatch.setattr(saltmine.solver.relaxed.accelerated, "MAX_INERTIA", 0.0)
     planted = make_planted(120, [80, 60, 60], rank=4, random_state=0)
     data = StackedMatrix.from_rows(planted.X, planted.y, 3)
     with ThreadTeam(2) as team:
@@ -112,20 +112,20 @@ class Counting(DenseOperator):
         super().__init__(*arguments)
         self.products = 0
 
-    def times(self, weights, then=None):
+    def times(self, weights, on_panel=None):
         self.products += 1
-        return super().times(weights, then)
+        return super().times(weights, on_panel)
 
-    def transposed_times(self, usage, then=None):
+    def transposed_times(self, usage, on_panel=None):
         self.products += 1
-        return super().transposed_times(usage, then)
+        return super().transposed_times(usage, on_panel)
 
 
 def test_an_iteration_costs_two_products(small_data, team):
     operator = Counting(*small_data, team, np.float32)
     solver = AcceleratedDescent(operator, cross_weights([5, 1, 7]))
     descent = solver.run(solver.start(3, np.random.default_rng(0)), ramp=10, max_iter=12, tol=-1.0)
-    # And one more at every look at the objective.
+    # And one more at every evaluation of the objective.
     assert operator.products == 2 * descent.n_iter + len(descent.history) == 25
 
 
@@ -152,10 +152,10 @@ def test_patterns_of_zeros_that_fill_up_change_nothing(kind, rank, width, team, 
     operator = kind(data.matrix, data.blocks, team, np.float32, data.weights)
     solver = AcceleratedDescent(operator, cross_weights(data.weights.class_sizes(data.blocks)))
     start = solver.start(rank, np.random.default_rng(0))
-    assert saltmine.solver.relaxed.accelerated._widened(start.V).shape[2] == width
+    assert saltmine.solver.relaxed.accelerated._padded(start.V).shape[2] == width
     settings = {"ramp": 8, "max_iter": 12, "tol": -1.0, "check_every": 2}
     filled = solver.run(start, **settings)
-    monkeypatch.setattr(saltmine.solver.relaxed.accelerated, "_widened", np.copy)
+    monkeypatch.setattr(saltmine.solver.relaxed.accelerated, "_padded", np.copy)
     plain = solver.run(start, **settings)
     np.testing.assert_allclose(filled.history, plain.history, rtol=1e-5)
     for name in ("X", "V", "Y"):
@@ -231,7 +231,7 @@ def test_folded_data_has_the_singular_values_of_the_standardised_unfolded(kind, 
     standardised = (data.whole - share) / np.sqrt(share * (1 - share))
     exact = np.linalg.svd(standardised, compute_uv=False)
     block = min(data.matrix.shape)
-    found = _largest(operator, block, np.random.default_rng(0))
+    found = _largest_singular_values(operator, block, np.random.default_rng(0))
     np.testing.assert_allclose(found, exact[:block], rtol=1e-4, atol=1e-3)
 
 
@@ -252,10 +252,10 @@ def test_folded_data_shows_as_many_signals_as_the_unfolded(kind, team):
 # ---------------------------------------------------------------- spectrum
 
 
-def signals(matrix, most=100, seed=0):
+def signals(matrix, max_n=100, seed=0):
     with ThreadTeam(1) as team:
         operator = DenseOperator(matrix, [slice(0, 40), slice(40, len(matrix))], team, np.float32)
-        return count_signals(operator, np.random.default_rng(seed), most)
+        return count_signals(operator, np.random.default_rng(seed), max_n)
 
 
 def test_noise_has_no_signals_whatever_its_frequencies():
@@ -275,7 +275,7 @@ def test_separate_blocks_are_counted_one_by_one_also_beyond_the_first_guess():
             matrix[12 * k : 12 * (k + 1), 10 * k : 10 * (k + 1)] = True
         # The mean of an item takes one dimension away where the blocks fill all rows.
         assert count - 1 <= signals(matrix) <= count + 1
-        assert signals(matrix, most=3) == 3
+        assert signals(matrix, max_n=3) == 3
 
 
 def test_items_that_all_rows_have_say_nothing():

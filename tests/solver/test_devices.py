@@ -1,4 +1,4 @@
-"""The relaxed solve on a device: against the compiled path, and what is said where the device is not to be had."""
+"""The relaxed solve on a device: compared with the compiled code, and the messages where a device is missing."""
 
 import sys
 from copy import deepcopy as copy
@@ -10,12 +10,13 @@ from folded_data import folded_data, random_factors
 
 import saltmine.solver.relaxed.device
 from saltmine.data.threads import ThreadTeam
-from saltmine.mdl.code_length import cross_weights
-from saltmine.solver.relaxed import arrays, kernels
+from saltmine.solver.description import cross_weights
+from saltmine.solver.relaxed import step_kernels
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.device import HOST, DeviceOperator, on_device, open_device
 from saltmine.solver.relaxed.operator import DenseOperator
 from saltmine.solver.relaxed.spectrum import count_signals
+from saltmine.solver.relaxed.step_kernels import Costs, Prox
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def storage(request, monkeypatch):
     """Return a function that brings a matrix into the form that is to be held on the device."""
     if request.param == "dense":
         return lambda matrix: matrix
-    monkeypatch.setattr(saltmine.solver.relaxed.device, "DENSE_CELLS", 0)
+    monkeypatch.setattr(saltmine.solver.relaxed.device, "MAX_DENSE_CELLS", 0)
     return sp.csr_array
 
 
@@ -102,29 +103,32 @@ def test_a_device_counts_the_same_signals(data, storage, device):
 def test_every_step_on_whole_arrays_is_that_of_the_compiled_loops():
     """Also for a part of the rows: what is outside stays as it was."""
     rng = np.random.default_rng(0)
-    n, r, c, begin, end = 11, 4, 3, 2, 9
+    n, r, c, part = 11, 4, 3, slice(2, 9)
     X, V = (n, r), (c, n, r)
-    mu, small = np.float32(3.1), np.float32(0.07)
+    small = np.float32(0.07)
 
     def draw(*shapes):
         return [rng.random(shape, dtype=np.float32) for shape in shapes]
 
+    u, cross, steps, class_steps = draw((n,), (c, c), (r,), (c, r))
+    costs, step = Costs(u, np.float32(3.1), cross), Prox(steps, small)
     calls = {
-        "extrapolate": (*draw(X, X), small, begin, end, *draw(X)),
-        "add_to_all": (*draw(X, V), begin, end, *draw(V)),
-        "step_X": (*draw(X, V, V, (n,)), mu, *draw((r,)), small, begin, end, *draw(X, X)),
-        "step_V": (*draw(V, V, V, (n,)), mu, *draw((c, c), (c, r)), small, begin, end, *draw(V, V)),
-        "usage_weights": (*draw(X, V, (n,)), mu, *draw((c, c)), begin, end, *draw(V, V)),
-        "step_Y": (*draw(X, X, X, (r,)), mu, *draw((r,)), small, begin, end, *draw(X, X)),
+        "extrapolate": (*draw(X, X), small, part, *draw(X)),
+        "add_to_all": (*draw(X, V), part, *draw(V)),
+        "step_X": (*draw(X, V, V), costs, step, part, *draw(X, X)),
+        "step_V": (*draw(V, V, V), costs, Prox(class_steps, small), part, *draw(V, V)),
+        "usage_weights": (*draw(X, V, (n,)), costs, part, *draw(V, V)),
+        "step_Y": (*draw(X, X, X, (r,)), costs, step, part, *draw(X, X)),
         "multiply": tuple(draw(V, (c, r, r), V)),
     }
     for name, arguments in calls.items():
         compiled, whole = copy(arguments), copy(arguments)
-        getattr(kernels, name)(*compiled)
-        getattr(arrays, name)(*whole)
-        assert any(np.any(new != old) for new, old in zip(whole, arguments, strict=True)), name
-        for one, other in zip(compiled, whole, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6, err_msg=name)
+        getattr(step_kernels, name)(*compiled)
+        getattr(saltmine.solver.relaxed.device, name)(*whole)
+        arrays = [k for k, argument in enumerate(arguments) if isinstance(argument, np.ndarray)]
+        assert any(np.any(whole[k] != arguments[k]) for k in arrays), name
+        for k in arrays:
+            np.testing.assert_allclose(compiled[k], whole[k], rtol=1e-5, atol=1e-6, err_msg=name)
 
 
 # ---------------------------------------------------------------- names

@@ -85,23 +85,23 @@ def test_gradient_in_usage(objective, factors):
 def test_moduli_bound_the_change_of_the_gradients(objective, factors):
     rng = np.random.default_rng(3)
     X, V, Y = factors.X, factors.V, factors.Y
-    seen = objective.project(Y)
+    projection = objective.project(Y)
     gram = objective.gram(X + V)
     for _ in range(20):
         dX, dV, dY = (rng.standard_normal(f.shape) * 1e-3 for f in (X, V, Y))
-        change = objective.gradient_X(X + dX, V, seen) - objective.gradient_X(X, V, seen)
-        assert np.linalg.norm(change) <= objective.modulus_X(seen) * np.linalg.norm(dX)
-        change = objective.gradient_V(X, V + dV, Y, seen) - objective.gradient_V(X, V, Y, seen)
-        for a, modulus in enumerate(objective.modulus_V(seen)):
+        change = objective.gradient_X(X + dX, V, projection) - objective.gradient_X(X, V, projection)
+        assert np.linalg.norm(change) <= objective.modulus_X(projection) * np.linalg.norm(dX)
+        change = objective.gradient_V(X, V + dV, Y, projection) - objective.gradient_V(X, V, Y, projection)
+        for a, modulus in enumerate(objective.modulus_V(projection)):
             assert np.linalg.norm(change[a]) <= modulus * np.linalg.norm(dV[a])
         change = objective.gradient_Y(X, V, Y + dY, gram) - objective.gradient_Y(X, V, Y, gram)
         assert np.linalg.norm(change) <= objective.modulus_Y(gram) * np.linalg.norm(dY)
 
 
 def test_moduli_stay_positive_where_nothing_is_used(objective, factors):
-    seen = objective.project(np.zeros_like(factors.Y))
-    assert objective.modulus_X(seen) > 0
-    assert (objective.modulus_V(seen) > 0).all()
+    projection = objective.project(np.zeros_like(factors.Y))
+    assert objective.modulus_X(projection) > 0
+    assert (objective.modulus_V(projection) > 0).all()
 
 
 # ---------------------------------------------------------------- folded data
@@ -132,9 +132,9 @@ def test_folded_gradients_and_moduli_are_those_of_one_copy(folded):
     factors = random_factors(data.matrix, data.blocks, RANK)
 
     def look(objective, X, V, Y):
-        seen, gram = objective.project(Y), objective.gram(X + V)
-        gradients = objective.gradient_X(X, V, seen), objective.gradient_V(X, V, Y, seen)
-        moduli = objective.modulus_X(seen), *objective.modulus_V(seen), objective.modulus_Y(gram)
+        projection, gram = objective.project(Y), objective.gram(X + V)
+        gradients = objective.gradient_X(X, V, projection), objective.gradient_V(X, V, Y, projection)
+        moduli = objective.modulus_X(projection), *objective.modulus_V(projection), objective.modulus_Y(gram)
         return Factors(*gradients, objective.gradient_Y(X, V, Y, gram)), moduli
 
     found, moduli = look(objective, factors.X, factors.V, factors.Y)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saltmine.solver.relaxed.penalty import binary_penalty, prox_binary
+from saltmine.solver.relaxed.objective import binary_penalty, prox_binary
 
 
 @given(x=st.floats(-3, 4), step=st.floats(1e-6, 2))

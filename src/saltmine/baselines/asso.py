@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-from saltmine.baselines.asso_search import asso
-from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import StackedMatrix
 from saltmine.estimators.base import PatternModel
 from saltmine.parameters import check_count, check_number, check_share
 from saltmine.progress import Listener
-from saltmine.solver.solution import Solution
+
+if TYPE_CHECKING:
+    from saltmine.estimators.fitting import BitMatrix, Solution, StackedMatrix
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Asso(PatternModel):
     """Boolean matrix factorization by associations (Miettinen, Mielikäinen, Gionis, Das & Mannila 2008).
 
-    For every item there is a candidate: the items that at least a share ``tau`` of its rows have; single items, which
-    say nothing beyond themselves, only where there are no others. Time after time that candidate becomes a pattern by
-    which the rows gain most, and those rows use it that gain: newly covered ones count ``w_plus``, newly covered zeros
-    ``w_minus``. Labels, where given, only split the reporting.
+    Every item has a candidate: the items that at least a share ``tau`` of its rows have. Candidates of a single item
+    are used only where there are no others. In each step the candidate with the largest total gain becomes a pattern,
+    and the rows that gain by it use it: a newly covered one gains ``w_plus``, a newly covered zero costs ``w_minus``.
+    Labels, where given, only split the reporting.
 
     Parameters
     ----------
     rank : int or None
-        Number of patterns, fewer only where no candidate gains anything. None takes as many as give the shortest
+        Number of patterns; fewer where no candidate gains anything. None takes the number with the shortest
         description.
     tau : float or None
         Threshold of the associations, above 0 and at most 1. None tries 0.1, 0.2, ..., 1.0, then finer steps around
         the best, and takes the one with the shortest description.
     w_plus, w_minus : float
-        What a one that is covered gains, and what a zero costs.
+        Gain of a covered one, and cost of a covered zero.
     binarize, verbose, callback
         As in `CSalt`.
 
     Attributes
     ----------
     history_ : (r,) float
-        Weighted errors after every pattern that was taken.
+        Weighted errors after every added pattern.
     components_, usage_, description_length_, ...
         As in `CSalt`; `alterations_` is empty (all False).
 
@@ -58,24 +59,13 @@ class Asso(PatternModel):
         "The Discrete Basis Problem, 2008."
     )
 
-    def __init__(
-        self,
-        *,
-        rank: int | None = None,
-        tau: float | None = None,
-        w_plus: float = 1.0,
-        w_minus: float = 1.0,
-        binarize: float | None = None,
-        verbose: int = 0,
-        callback: Listener | None = None,
-    ) -> None:
-        self.rank = rank
-        self.tau = tau
-        self.w_plus = w_plus
-        self.w_minus = w_minus
-        self.binarize = binarize
-        self.verbose = verbose
-        self.callback = callback
+    rank: int | None = None
+    tau: float | None = None
+    w_plus: float = 1.0
+    w_minus: float = 1.0
+    binarize: float | None = None
+    verbose: int = 0
+    callback: Listener | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -85,5 +75,8 @@ class Asso(PatternModel):
         check_number("w_minus", self.w_minus)
 
     def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
+        # Compiled code would slow the import.
+        from saltmine.baselines.asso_search import asso
+
         weights = self.w_plus, self.w_minus
         return self._run_once(lambda on_step: asso(bits, self.rank, self.tau, *weights, on_step))

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import StackedMatrix
 from saltmine.estimators.base import PatternModel
 from saltmine.parameters import is_real
 from saltmine.progress import Listener
-from saltmine.solver.solution import Solution
+
+if TYPE_CHECKING:
+    from saltmine.estimators.fitting import BitMatrix, Solution, StackedMatrix
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DiffNorm(PatternModel):
     """Pattern sets for all classes together and for each alone, by description length (Budhathoki & Vreeken 2015).
 
-    Every row is covered by patterns of its class's sets, which do not overlap in it, and by single items: longer
-    patterns first, then more frequent ones. What is minimised is the length of the pattern sets and of all covers,
-    whose codes learn the usages as they go (prequential, pseudo-count 1/2). Candidates are unions of two patterns in
-    use, those first that are estimated to gain most; one is kept in the set where it gains most, and patterns that it
-    makes superfluous are dropped. There is nothing to tune, and no chance in it.
+    Every row is covered by patterns of its class's sets, which do not overlap in the row, and by single items: longer
+    patterns first, then more frequent ones. The search minimises the length of the pattern sets and of all covers,
+    with codes that adapt to the usages (prequential, pseudo-count 1/2). Candidates are unions of two patterns in use,
+    in the order of their estimated gain. A candidate is kept in the set where it gains most, and patterns that become
+    superfluous are removed. There is nothing to tune, and the search is deterministic.
 
-    A cover holds no item that the row lacks, so noise breaks patterns to pieces; and the codes know no zeros, so in
-    dense data items that meet by chance pay as patterns. Thousands of small patterns are the rule there.
+    A cover has no item that the row lacks, so noise breaks patterns into pieces. The codes ignore zeros, so in dense
+    data items that occur together by chance become patterns, often thousands of small ones.
 
     Parameters
     ----------
@@ -34,22 +36,22 @@ class DiffNorm(PatternModel):
         The classes of every pattern set, as ``[["a", "b"], ["a"], ["b"]]``; by default all classes together, and each
         alone.
     max_time : float, optional
-        Seconds after which the search ends with what it has found; by default it ends when no candidate gains. The
-        evidence for every pattern, which takes milliseconds each, is computed afterwards.
+        Seconds after which the search stops with the patterns found so far; by default it ends when no candidate
+        gains. The evidence for the patterns, a few milliseconds each, is computed afterwards.
     binarize, verbose, callback
         As in `CSalt`.
 
     Attributes
     ----------
     components_, usage_, classes_, ... :
-        As of `CSalt`. A pattern is used by the rows whose cover has it; `alterations_` is empty (all False).
+        As in `CSalt`. The rows whose cover has a pattern use it; `alterations_` is empty (all False).
     description_length_ : float
         The f of C-Salt, in nats, for comparison with other methods; DiffNorm minimises another length.
     history_ : (n_iter_ + 1,) float
-        What DiffNorm minimises, in nats: without patterns, and after every pattern that was kept; empty for data
-        without ones.
+        The length that DiffNorm minimises, in nats: without patterns, and after every pattern that was kept; empty for
+        data without ones.
     encoded_length_ : float
-        The last of it.
+        The last value of `history_`.
 
     Examples
     --------
@@ -70,24 +72,15 @@ class DiffNorm(PatternModel):
         "Similarities and Differences Between Databases, 2015."
     )
 
-    def __init__(
-        self,
-        *,
-        subsets: Sequence[Sequence[Any]] | None = None,
-        max_time: float | None = None,
-        binarize: float | None = None,
-        verbose: int = 0,
-        callback: Listener | None = None,
-    ) -> None:
-        self.subsets = subsets
-        self.max_time = max_time
-        self.binarize = binarize
-        self.verbose = verbose
-        self.callback = callback
+    subsets: Sequence[Sequence[Any]] | None = None
+    max_time: float | None = None
+    binarize: float | None = None
+    verbose: int = 0
+    callback: Listener | None = None
 
     @property
     def encoded_length_(self) -> float:
-        """Nats that DiffNorm takes for patterns and covers; none for data without ones."""
+        """Length of patterns and covers in nats; 0 for data without ones."""
         return float(self.history_[-1]) if len(self.history_) else 0.0
 
     def _check_parameters(self) -> None:
@@ -97,12 +90,12 @@ class DiffNorm(PatternModel):
 
     def _classes(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
         classes, numbers = super()._classes(y, n_rows)
-        # The labels are known here, and class numbers only in the search.
+        # The search knows the classes by number only, not by label.
         self._subsets = class_subsets(self.subsets, classes.tolist())
         return classes, numbers
 
     def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
-        # Compiled code is loaded when it is needed.
+        # Compiled code would slow the import.
         from saltmine.baselines.diffnorm_search import diffnorm
 
         return self._run_once(lambda on_step: diffnorm(bits, self._subsets, self.max_time, on_step))
@@ -119,16 +112,14 @@ def class_subsets(subsets: Any, classes: list[Any]) -> NDArray[np.bool_]:
     """
     if subsets is None:
         subsets = [classes, *([label] for label in classes)] if len(classes) > 1 else [classes]
-    if not _is_list(subsets) or not len(subsets) or not all(_is_list(subset) for subset in subsets):
+    listed = _is_list(subsets) and len(subsets) and all(_is_list(subset) for subset in subsets)
+    if not listed or any(_is_list(label) for subset in subsets for label in subset):
         raise ValueError(f"subsets must be a list of lists of labels, as [['a', 'b'], ['a']], not {subsets!r}.")
     found = list[list[bool]]()
-    for subset in subsets:
-        labels = list(subset)
+    for labels in map(list, subsets):
         if not labels:
             raise ValueError("subsets holds an empty list; give every subset the label of a class at least.")
         for label in labels:
-            if _is_list(label):
-                raise ValueError(f"subsets must be a list of lists of labels, as [['a', 'b'], ['a']], not {subsets!r}.")
             if label not in classes:
                 known = ", ".join(repr(known) for known in classes)
                 raise ValueError(f"subsets holds the label {label!r}, which y has not; y has {known}.")

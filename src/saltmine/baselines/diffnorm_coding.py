@@ -1,35 +1,107 @@
-"""The coding sets of DiffNorm: patterns, the covers they give, and the exact length of model and data, in nats."""
+"""The coding sets of DiffNorm: patterns, the covers of all rows by them, and the exact length in nats.
+
+Every pattern has a slot; the first n slots are those of the single items. Rows are covered 64 at a time, as the bits of
+a word, which holds rows of one class.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
 from math import log, log2
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from saltmine.baselines.diffnorm_kernels import Cover, Prices, cover_words, sum_up
-from saltmine.data.bits import BitMatrix, count_bits
+from saltmine.compiled import compiled
+from saltmine.data.bit_kernels import ZERO, count_ones
+from saltmine.data.bits import BitMatrix, Ints, Words, count_bits
 from saltmine.mdl.code_length import item_codes
 
-Words = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Items = tuple[int, ...]
-# What comes first in a cover: longer patterns, then more frequent ones in all rows, then the smaller items.
-Rank = tuple[int, int, Items]
+# Sort key of the cover: longer patterns first, then more frequent ones in all rows, then smaller items.
+SortKey = tuple[int, int, Items]
 
-# Slots for patterns there is room for at first.
-FIRST_SLOTS = 64
-# Differences in length below this share of it are rounding.
+# Slots for patterns at the beginning.
+INITIAL_SLOTS = 64
+# Relative differences in length below this are rounding errors.
 ROUNDING = 1e-12
+ALL_ROWS = ~ZERO
+
+
+class Cover(NamedTuple):
+    """The data, the patterns, and which rows use which of them."""
+
+    data: Words  # (W, n): rows that have an item
+    class_of: Ints  # (W,): class of a word
+    usage: Words  # (W, slots): rows that use a pattern
+    counts: Ints  # (c, slots): number of rows that use a pattern
+    members: Bools  # (c, slots): patterns of a class's coding set, without single items
+    begins: Ints  # (slots,): where the items of a pattern begin in `items`
+    sizes: Ints  # (slots,): number of items
+    costs: Floats  # (slots,): code lengths of the items, summed up
+    items: Ints
+
+
+class CodeCosts(NamedTuple):
+    """The parts of the code lengths that estimates of gains need."""
+
+    subsets: Bools  # (J, c): classes of every pattern set
+    log_gamma: Floats  # (largest class + 1,): log of Gamma(k + 1/2) / Gamma(1/2)
+    integers: Floats  # (n + 1,): universal code of the integers
+    totals: Floats  # (c,): uses of all patterns, plus half the size of the coding set
+    normalisation: Floats  # (c,): change of the normalisation of the code by one more pattern
+
+
+@compiled()
+def cover_words(cover: Cover, order: Ints, words: Ints, usage: Words, counts: Ints) -> None:
+    """Cover the rows of some words again: write their usage, and update ``counts``, those of the present cover."""
+    left = np.empty(cover.data.shape[1], dtype=np.uint64)
+    for j in range(len(words)):
+        w = words[j]
+        a = cover.class_of[w]
+        _cover_word(cover, order, w, left, usage[j])
+        for s in range(counts.shape[1]):
+            counts[a, s] += count_ones(usage[j, s]) - count_ones(cover.usage[w, s])
+
+
+@compiled()
+def _cover_word(cover: Cover, order: Ints, w: int, left: Words, used: Words) -> None:
+    """Cover the rows of one word; ``used``, (slots,), gets the rows of every pattern. ``left``, (n,), is memory."""
+    a, n = cover.class_of[w], len(left)
+    left[:] = cover.data[w]
+    used[:] = ZERO
+    for s in order:
+        if cover.members[a, s]:
+            begin, end = cover.begins[s], cover.begins[s] + cover.sizes[s]
+            rows = ALL_ROWS
+            for k in range(begin, end):
+                rows &= left[cover.items[k]]
+                if rows == ZERO:
+                    break
+            if rows != ZERO:
+                used[s] = rows
+                for k in range(begin, end):
+                    left[cover.items[k]] &= ~rows
+    used[:n] = left
+
+
+@compiled()
+def _sum_usage(counts: Ints, log_gamma: Floats, totals: Ints, logs: Floats) -> None:
+    """Sum up the uses of every class, and their logarithms in the prequential code."""
+    for a in range(len(counts)):
+        totals[a], logs[a] = 0, 0.0
+        for s in range(counts.shape[1]):
+            totals[a] += counts[a, s]
+            logs[a] += log_gamma[counts[a, s]]
 
 
 def integer_code(number: int) -> float:
-    """Return the length of Rissanen's universal code for a whole number of at least 1, in nats.
+    """Return the length of Rissanen's universal code for an integer of at least 1, in nats.
 
     Examples
     --------
@@ -45,7 +117,7 @@ def integer_code(number: int) -> float:
 
 @dataclass(frozen=True)
 class Change:
-    """New covers of some words of rows, until the next one is tried; ``length`` is the total afterwards."""
+    """New covers of some words, valid until the next change is tried; ``length`` is the total afterwards."""
 
     words: Ints
     usage: Words
@@ -55,24 +127,25 @@ class Change:
 
 @dataclass(frozen=True)
 class Addition:
-    """A pattern more in pattern set ``home``; the patterns in the slots ``idle`` go, as no row needs them then.
+    """A new pattern in the pattern set ``set_index``.
 
-    ``twins`` are slots with the same items in other pattern sets, which this one takes the place of.
+    ``unused`` are slots that no row uses afterwards. ``duplicates`` are slots with the same items in other pattern
+    sets, which the new pattern replaces. Both are removed.
     """
 
     change: Change
     slot: int
-    rank: Rank
-    home: int
-    idle: list[int]
-    twins: list[int]
+    key: SortKey
+    set_index: int
+    unused: list[int]
+    duplicates: list[int]
 
 
 class CodingSets:
     """Pattern sets for subsets of the classes, and the cover of all rows by them.
 
     The coding set of a class has all single items, and the patterns of every set that the class belongs to. A row is
-    covered by the first pattern of its coding set that it has all items of, then by the next one that fits into the
+    covered by the first pattern of its coding set whose items it all has, then by the next one that fits into the
     rest, and so on; single items cover what is left.
 
     Parameters
@@ -86,8 +159,8 @@ class CodingSets:
     ----------
     length : float
         Nats for model and data.
-    patterns, home : dict
-        Items of the pattern in every slot that has one, and its pattern set.
+    patterns, set_of : dict
+        Items and pattern set of every slot that holds a pattern.
     order : (P,) int
         These slots in the order of the cover.
     cover : Cover
@@ -97,14 +170,15 @@ class CodingSets:
         n, c = bits.shape[1], len(bits.blocks)
         self.subsets, self.n_items = subsets, n
         self.patterns: dict[int, Items] = {}
-        self.home: dict[int, int] = {}
+        self.set_of: dict[int, int] = {}
         self._slots_of: dict[Items, list[int]] = {}
-        self._free, self._end = list[int](), n
-        # Patterns of every class's coding set and of every pattern set, and what all of them cost.
-        self._members, self._held, self._model = np.zeros(c, np.int64), np.zeros(len(subsets), np.int64), 0.0
-        self._ranks, self.order = list[Rank](), np.zeros(0, dtype=np.int64)
-        self._used: Floats = gammaln(np.arange(max(bits.class_sizes) + 1) + 0.5) - gammaln(0.5)
-        self._numbers = np.array([0.0] + [integer_code(k) for k in range(1, n + 1)])
+        self._free_slots, self._items_end = list[int](), n
+        # Numbers of patterns in the coding set of every class and in every pattern set, and their total cost.
+        self._coding_sizes, self._set_sizes = np.zeros(c, np.int64), np.zeros(len(subsets), np.int64)
+        self._model_length = 0.0
+        self._keys, self.order = list[SortKey](), np.zeros(0, dtype=np.int64)
+        self._log_gamma: Floats = gammaln(np.arange(max(bits.class_sizes) + 1) + 0.5) - gammaln(0.5)
+        self._integers = np.array([0.0] + [integer_code(k) for k in range(1, n + 1)])
         self._codes = item_codes(bits.item_counts)
         data = np.ascontiguousarray(bits.columns.T)
         self.cover = Cover(
@@ -118,168 +192,171 @@ class CodingSets:
             costs=self._codes.copy(),
             items=np.arange(n),
         )
-        self._grow(FIRST_SLOTS)
+        self._add_slots(INITIAL_SLOTS)
         self.length = self._total(*self._sums(self.cover.counts), [])
 
     # ------------------------------------------------------------------ lengths
 
-    def prices(self) -> Prices:
-        """Return what estimates of gains need to know."""
-        sizes = 0.5 * (self.n_items + self._members)
-        rooms = gammaln(sizes + 0.5) - gammaln(sizes)
-        return Prices(self.subsets, self._used, self._numbers, self.cover.counts.sum(axis=1) + sizes, rooms)
+    def code_costs(self) -> CodeCosts:
+        """Return what estimates of gains need."""
+        sizes = 0.5 * (self.n_items + self._coding_sizes)
+        normalisation = gammaln(sizes + 0.5) - gammaln(sizes)
+        totals = self.cover.counts.sum(axis=1) + sizes
+        return CodeCosts(self.subsets, self._log_gamma, self._integers, totals, normalisation)
 
     def _cost(self, slot: int) -> float:
-        """Return what the model pays for a pattern: the number of its items, and each of them."""
-        return float(self._numbers[self.cover.sizes[slot]] + self.cover.costs[slot])
+        """Return the cost of a pattern in the model: the number of its items, and each of them."""
+        return float(self._integers[self.cover.sizes[slot]] + self.cover.costs[slot])
 
     def _sums(self, counts: Ints) -> tuple[Ints, Floats]:
-        """Return the uses of every class, and the logarithms that the prequential code has of them."""
+        """Return the uses of every class, and the sums of their logarithms in the prequential code."""
         totals, logs = np.empty(len(counts), dtype=np.int64), np.empty(len(counts))
-        sum_up(counts, self._used, totals, logs)
+        _sum_usage(counts, self._log_gamma, totals, logs)
         return totals, logs
 
-    def _total(self, totals: Ints, logs: Floats, gone: list[int], new: tuple[int, int] | None = None) -> float:
-        """Return the length of everything with these uses, without some patterns, with a new one in (slot, set)."""
-        members, held, model = self._members.copy(), self._held.copy(), self._model
-        for slot in gone:
-            members -= self.subsets[self.home[slot]]
-            held[self.home[slot]] -= 1
+    def _total(self, totals: Ints, logs: Floats, removed: list[int], added: tuple[int, int] | None = None) -> float:
+        """Return the length of model and data with these uses, for removed slots and an added (slot, set)."""
+        coding_sizes, set_sizes, model = self._coding_sizes.copy(), self._set_sizes.copy(), self._model_length
+        for slot in removed:
+            coding_sizes -= self.subsets[self.set_of[slot]]
+            set_sizes[self.set_of[slot]] -= 1
             model -= self._cost(slot)
-        if new is not None:
-            members += self.subsets[new[1]]
-            held[new[1]] += 1
-            model += self._cost(new[0])
-        sizes = 0.5 * (self.n_items + members)
+        if added is not None:
+            coding_sizes += self.subsets[added[1]]
+            set_sizes[added[1]] += 1
+            model += self._cost(added[0])
+        sizes = 0.5 * (self.n_items + coding_sizes)
         data = gammaln(totals + sizes) - gammaln(sizes) - logs
-        return float(data.sum()) + model + sum(integer_code(1 + k) for k in held.tolist())
+        return float(data.sum()) + model + sum(integer_code(1 + k) for k in set_sizes.tolist())
 
-    # ------------------------------------------------------------------ changes that are tried
+    # ------------------------------------------------------------------ trying a change
 
     def union(self, x: int, y: int) -> Items:
         """Return the items of two slots."""
         return tuple(sorted(self.patterns.get(x, (x,)) + self.patterns.get(y, (y,))))
 
     def try_adding(self, items: Items) -> Addition | None:
-        """Return the addition of a pattern to the set where the total falls most; None if it falls in none."""
-        slot = self._describe(items)
+        """Return the addition of a pattern to the set with the shortest total; None if no set shortens it."""
+        slot = self._write_items(items)
         cover = self.cover
         # Classes that have the pattern already need no new cover.
-        twins = self._slots_of.get(items, [])
-        known = np.logical_or.reduce(cover.members[:, twins], axis=1)
+        same_items = self._slots_of.get(items, [])
+        known = np.logical_or.reduce(cover.members[:, same_items], axis=1)
         rows = np.bitwise_and.reduce(cover.data[:, items], axis=1)
         words = np.flatnonzero((rows != 0) & ~known[cover.class_of])
-        rank = -len(items), -int(count_bits(rows)), items
-        order = np.insert(self.order, bisect_left(self._ranks, rank), slot)
+        key = -len(items), -int(count_bits(rows)), items
         cover.members[:, slot] = ~known
-        usage, counts = self._cover_anew(order, words)
+        usage, counts = self._cover_again(np.insert(self.order, bisect_left(self._keys, key), slot), words)
         cover.members[:, slot] = False
         before, after = self._sums(cover.counts), self._sums(counts)
-        fallen = [s for s in np.flatnonzero((counts < cover.counts).any(axis=0)).tolist() if s in self.patterns]
+        less_used = [s for s in np.flatnonzero((counts < cover.counts).any(axis=0)).tolist() if s in self.patterns]
         best, shortest = None, self.length * (1 - ROUNDING)
-        for home, classes in enumerate(self.subsets):
-            # The new pattern takes the place of one with the same items, if it serves all classes of that one.
-            met = [twin for twin in twins if (self.subsets[self.home[twin]] & classes).any()]
-            if known[classes].all() or any((self.subsets[self.home[twin]] & ~classes).any() for twin in met):
+        for set_index, classes in enumerate(self.subsets):
+            # The new pattern replaces one with the same items if it serves all classes of that one.
+            duplicates = [s for s in same_items if (self.subsets[self.set_of[s]] & classes).any()]
+            kept_elsewhere = any((self.subsets[self.set_of[s]] & ~classes).any() for s in duplicates)
+            if known[classes].all() or kept_elsewhere:
                 continue
-            idle = [s for s in fallen if not np.where(classes, counts[:, s], cover.counts[:, s]).any()]
+            unused = [s for s in less_used if not np.where(classes, counts[:, s], cover.counts[:, s]).any()]
             sums = np.where(classes, after[0], before[0]), np.where(classes, after[1], before[1])
-            length = self._total(*sums, idle + met, (slot, home))
+            length = self._total(*sums, unused + duplicates, (slot, set_index))
             if length < shortest:
-                best, shortest = Addition(Change(words, usage, counts, length), slot, rank, home, idle, met), length
+                change, shortest = Change(words, usage, counts, length), length
+                best = Addition(change, slot, key, set_index, unused, duplicates)
         return best
 
-    def try_dropping(self, slot: int) -> Change | None:
-        """Return what becomes of the rows without a pattern; None if the total does not fall."""
+    def try_removing(self, slot: int) -> Change | None:
+        """Return the covers without a pattern; None if the total does not fall."""
         words = np.flatnonzero(self.cover.usage[:, slot])
-        usage, counts = self._cover_anew(self.order[self.order != slot], words)
+        usage, counts = self._cover_again(self.order[self.order != slot], words)
         length = self._total(*self._sums(counts), [slot])
         return Change(words, usage, counts, length) if length < self.length * (1 - ROUNDING) else None
 
-    def _cover_anew(self, order: Ints, words: Ints) -> tuple[Words, Ints]:
-        usage, counts = self._room[: len(words)], self.cover.counts.copy()
+    def _cover_again(self, order: Ints, words: Ints) -> tuple[Words, Ints]:
+        usage, counts = self._buffer[: len(words)], self.cover.counts.copy()
         cover_words(self.cover, order, words, usage, counts)
         return usage, counts
 
-    # ------------------------------------------------------------------ changes that are made
+    # ------------------------------------------------------------------ making a change
 
     def add(self, addition: Addition) -> set[int]:
-        """Add the pattern, and return the slots whose usage is another one now."""
-        cover, change, slot, home = self.cover, addition.change, addition.slot, addition.home
-        classes = self.subsets[home]
-        self._enter(slot, addition.rank, home)
-        here = classes[cover.class_of[change.words]]
-        changed = self._replace(change.words[here], change.usage[here])
+        """Add the pattern, and return the slots whose usage changed."""
+        cover, change, slot = self.cover, addition.change, addition.slot
+        classes = self.subsets[addition.set_index]
+        self._insert(slot, addition.key, addition.set_index)
+        of_classes = classes[cover.class_of[change.words]]
+        changed = self._replace_usage(change.words[of_classes], change.usage[of_classes])
         cover.counts[classes] = change.counts[classes]
-        for twin in addition.twins:
-            cover.usage[:, slot] |= cover.usage[:, twin]
-            cover.counts[:, slot] += cover.counts[:, twin]
-            cover.usage[:, twin], cover.counts[:, twin] = 0, 0
-        for gone in addition.idle + addition.twins:
-            self._forget(gone)
+        for duplicate in addition.duplicates:
+            cover.usage[:, slot] |= cover.usage[:, duplicate]
+            cover.counts[:, slot] += cover.counts[:, duplicate]
+            cover.usage[:, duplicate], cover.counts[:, duplicate] = 0, 0
+        for removed in addition.unused + addition.duplicates:
+            self._delete(removed)
         self.length = change.length
-        return changed | {slot, *addition.twins}
+        return changed | {slot, *addition.duplicates}
 
-    def drop(self, slot: int, change: Change) -> set[int]:
-        """Drop the pattern, and return the slots whose usage is another one now."""
-        changed = self._replace(change.words, change.usage)
+    def remove(self, slot: int, change: Change) -> set[int]:
+        """Remove the pattern, and return the slots whose usage changed."""
+        changed = self._replace_usage(change.words, change.usage)
         self.cover.counts[:] = change.counts
-        self._forget(slot)
+        self._delete(slot)
         self.length = change.length
         return changed
 
-    def _replace(self, words: Ints, usage: Words) -> set[int]:
+    def _replace_usage(self, words: Ints, usage: Words) -> set[int]:
         changed = np.flatnonzero((self.cover.usage[words] != usage).any(axis=0))
         self.cover.usage[words] = usage
         return set(changed.tolist())
 
-    def _enter(self, slot: int, rank: Rank, home: int) -> None:
-        place, items = bisect_left(self._ranks, rank), rank[2]
+    def _insert(self, slot: int, key: SortKey, set_index: int) -> None:
+        place, items = bisect_left(self._keys, key), key[2]
         self.order = np.insert(self.order, place, slot)
-        self._ranks.insert(place, rank)
-        self.patterns[slot], self.home[slot] = items, home
+        self._keys.insert(place, key)
+        self.patterns[slot], self.set_of[slot] = items, set_index
         self._slots_of.setdefault(items, []).append(slot)
-        self._members += self.subsets[home]
-        self._held[home] += 1
-        self._model += self._cost(slot)
-        self.cover.members[:, slot] = self.subsets[home]
-        self._free.remove(slot)
-        self._end += len(items)
+        self.cover.members[:, slot] = self.subsets[set_index]
+        self._count(slot, set_index, 1)
+        self._free_slots.remove(slot)
+        self._items_end += len(items)
 
-    def _forget(self, slot: int) -> None:
-        items, home = self.patterns.pop(slot), self.home.pop(slot)
+    def _delete(self, slot: int) -> None:
+        items, set_index = self.patterns.pop(slot), self.set_of.pop(slot)
         place = int(np.flatnonzero(self.order == slot)[0])
         self.order = np.delete(self.order, place)
-        del self._ranks[place]
+        del self._keys[place]
         self._slots_of[items].remove(slot)
-        self._members -= self.subsets[home]
-        self._held[home] -= 1
-        self._model -= self._cost(slot)
         self.cover.members[:, slot] = False
-        self._free.append(slot)
+        self._count(slot, set_index, -1)
+        self._free_slots.append(slot)
+
+    def _count(self, slot: int, set_index: int, sign: int) -> None:
+        """Add a pattern to the sizes and to the length of the model, or subtract it."""
+        self._coding_sizes += sign * self.subsets[set_index]
+        self._set_sizes[set_index] += sign
+        self._model_length += sign * self._cost(slot)
 
     # ------------------------------------------------------------------ slots
 
-    def _describe(self, items: Items) -> int:
-        """Write the items to a free slot, which the pattern is given if it is added."""
-        if not self._free:
-            self._grow(self.cover.usage.shape[1] // 4)
-        slot, end = self._free[-1], self._end + len(items)
+    def _write_items(self, items: Items) -> int:
+        """Write the items to a free slot, which the pattern gets if it is added."""
+        if not self._free_slots:
+            self._add_slots(self.cover.usage.shape[1] // 4)
+        slot, end = self._free_slots[-1], self._items_end + len(items)
         if end > len(self.cover.items):
             self.cover = self.cover._replace(items=np.resize(self.cover.items, 2 * end))
-        self.cover.items[self._end : end] = items
-        self.cover.begins[slot], self.cover.sizes[slot] = self._end, len(items)
+        self.cover.items[self._items_end : end] = items
+        self.cover.begins[slot], self.cover.sizes[slot] = self._items_end, len(items)
         self.cover.costs[slot] = self._codes[list(items)].sum()
         return slot
 
-    def _grow(self, more: int) -> None:
-        """Make room for more patterns."""
-        cover, slots = self.cover, self.cover.usage.shape[1]
+    def _add_slots(self, count: int) -> None:
+        n_slots = self.cover.usage.shape[1]
         wider = {
-            name: np.concatenate([array, np.zeros((*array.shape[:-1], more), array.dtype)], axis=-1)
-            for name, array in cover._asdict().items()
+            name: np.concatenate([array, np.zeros((*array.shape[:-1], count), array.dtype)], axis=-1)
+            for name, array in self.cover._asdict().items()
             if name in ("usage", "counts", "members", "begins", "sizes", "costs")
         }
-        self.cover = cover._replace(**wider)
-        self._room = np.empty_like(self.cover.usage)
-        self._free += range(slots + more - 1, slots - 1, -1)
+        self.cover = self.cover._replace(**wider)
+        self._buffer = np.empty_like(self.cover.usage)
+        self._free_slots += range(n_slots + count - 1, n_slots - 1, -1)

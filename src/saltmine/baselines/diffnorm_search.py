@@ -1,4 +1,4 @@
-"""DiffNorm: pattern sets for subsets of the classes, found by the total length of patterns and covers.
+"""The search of DiffNorm: pattern sets for subsets of the classes, by the total length of patterns and covers.
 
 After Budhathoki and Vreeken, "The Difference and the Norm", ECML PKDD 2015. All lengths are in nats.
 """
@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from math import log1p
+from math import log, log1p
 
 import numpy as np
-from numpy.typing import NDArray
 
-from saltmine.baselines.diffnorm_coding import CodingSets
-from saltmine.baselines.diffnorm_kernels import best_partner
+from saltmine.baselines.diffnorm_coding import Bools, CodeCosts, CodingSets, Cover, Floats
+from saltmine.compiled import compiled
 from saltmine.data.binary_model import BinaryModel
-from saltmine.data.bits import BitMatrix
+from saltmine.data.bit_kernels import ZERO, count_ones
+from saltmine.data.bits import BitMatrix, Ints
 from saltmine.progress import OnStep
 from saltmine.solver.scoring import description_length
 from saltmine.solver.solution import Solution
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
 # Seconds between two reports while no candidate is kept.
-REPORT_EVERY = 0.1
+REPORT_INTERVAL = 0.1
 
 
 def diffnorm(
@@ -47,53 +44,53 @@ def diffnorm(
            [0, 0, 0, 1, 1]])
     """
     coding = CodingSets(bits, subsets)
-    history = mine(coding, Clock(coding, max_time, on_step))
-    model = found_model(bits, coding)
+    history = add_patterns(coding, Timer(coding, max_time, on_step))
+    model = binary_model(bits, coding)
     length = description_length(bits, model)
     return Solution(model, length, length, len(history) - 1, history)
 
 
-def mine(coding: CodingSets, clock: Clock) -> list[float]:
+def add_patterns(coding: CodingSets, timer: Timer) -> list[float]:
     """Add patterns while the total length falls; return that length at first and after every addition."""
     history = [coding.length]
-    candidates = Candidates(coding, clock)
-    while not clock.over():
+    candidates = Candidates(coding, timer)
+    while not timer.expired():
         pair = candidates.best()
         if pair is None:
             break
         addition = coding.try_adding(coding.union(*pair))
         if addition is None:
-            candidates.refuse(*pair)
+            candidates.reject(*pair)
             continue
         uses = coding.cover.counts.sum(axis=0)
         changed = coding.add(addition)
-        changed |= prune(coding, uses, clock)
+        changed |= prune(coding, uses, timer)
         history.append(coding.length)
         candidates.update(changed)
-        clock.report(candidates.share_done())
+        timer.report(candidates.share_done())
     return history
 
 
-def prune(coding: CodingSets, uses: Ints, clock: Clock) -> set[int]:
-    """Drop patterns whose use fell where the total falls, the least used first; return the slots that changed.
+def prune(coding: CodingSets, uses: Ints, timer: Timer) -> set[int]:
+    """Remove less used patterns where the total falls, the least used first; return the slots that changed.
 
-    ``uses`` has the rows that used every slot when it was last judged.
+    ``uses`` has the number of rows of every slot when its removal was last tried.
     """
     changed = set[int]()
-    while not clock.over():
+    while not timer.expired():
         now = coding.cover.counts.sum(axis=0)
-        fallen = [slot for slot in np.flatnonzero(now < uses).tolist() if slot in coding.patterns]
-        if not fallen:
+        less_used = [slot for slot in np.flatnonzero(now < uses).tolist() if slot in coding.patterns]
+        if not less_used:
             break
-        slot = min(fallen, key=lambda slot: (now[slot], slot))
+        slot = min(less_used, key=lambda slot: (now[slot], slot))
         uses[slot] = now[slot]
-        change = coding.try_dropping(slot)
+        change = coding.try_removing(slot)
         if change is not None:
-            changed |= coding.drop(slot, change)
+            changed |= coding.remove(slot, change)
     return changed
 
 
-def found_model(bits: BitMatrix, coding: CodingSets) -> BinaryModel:
+def binary_model(bits: BitMatrix, coding: CodingSets) -> BinaryModel:
     """Return the patterns with the rows whose covers use them."""
     slots = coding.order.tolist()
     X = np.zeros((bits.shape[1], len(slots)), dtype=bool)
@@ -104,94 +101,154 @@ def found_model(bits: BitMatrix, coding: CodingSets) -> BinaryModel:
     return BinaryModel(X, V, Y).keep(np.logical_or.reduce(Y, axis=0))
 
 
-class Clock:
-    """Says when the time is over, and tells meanwhile how far the search is."""
+class Timer:
+    """The time limit of a search, and regular reports of its progress."""
 
     def __init__(self, coding: CodingSets, max_time: float | None, on_step: OnStep) -> None:
         self._coding, self._max_time, self._on_step = coding, max_time, on_step
-        self._began = time.monotonic()
+        self._start = time.monotonic()
         self._done = 0.0
         self.report(0.0)
 
-    def over(self) -> bool:
-        """Say whether the time is over; every now and then, report."""
+    def expired(self) -> bool:
+        """Return whether the time is over; report progress if the last report is long ago."""
         now = time.monotonic()
-        if now - self._told > REPORT_EVERY:
+        if now - self._last_report > REPORT_INTERVAL:
             self.report(self._done)
-        return self._max_time is not None and now - self._began >= self._max_time
+        return self._max_time is not None and now - self._start >= self._max_time
 
     def report(self, done: float) -> None:
-        """Report; ``done`` is a guess that may fall, what is reported does not."""
-        self._told = time.monotonic()
+        """Report progress; the estimate ``done`` may fall, the reported share does not."""
+        self._last_report = time.monotonic()
         if self._max_time is not None:
-            done = max(done, (self._told - self._began) / self._max_time)
+            done = max(done, (self._last_report - self._start) / self._max_time)
         self._done = min(max(self._done, done), 1.0)
         self._on_step(len(self._coding.patterns), self._coding.length, self._done)
 
 
 class Candidates:
-    """Unions of two patterns in use, single items included, ranked by what they are estimated to gain.
+    """Unions of two patterns in use, single items included, ranked by their estimated gain.
 
-    Every pattern knows its best partner. A look at a pattern compares it with all others, so a pair both of whose
-    patterns are as they were at the last looks needs no new one. A union that was refused is a candidate again when its
-    estimate has grown.
+    The best partner of every pattern is stored. Finding it compares the pattern with all others, so it is repeated only
+    for patterns that changed, or whose partner did. A rejected union is a candidate again when its estimate has grown.
     """
 
-    def __init__(self, coding: CodingSets, clock: Clock) -> None:
-        self._coding, self._prices = coding, coding.prices()
-        slots = coding.cover.usage.shape[1]
-        self._gain, self._partner = np.zeros(slots), np.arange(slots)
-        self._stale = np.zeros(slots, dtype=bool)
-        self._refused: defaultdict[int, dict[int, float]] = defaultdict(dict)
+    def __init__(self, coding: CodingSets, timer: Timer) -> None:
+        self._coding, self._code_costs = coding, coding.code_costs()
+        n_slots = coding.cover.usage.shape[1]
+        self._gain, self._partner = np.zeros(n_slots), np.arange(n_slots)
+        self._stale = np.zeros(n_slots, dtype=bool)
+        self._rejected: defaultdict[int, dict[int, float]] = defaultdict(dict)
         for item in range(coding.n_items):
-            if clock.over():
+            if timer.expired():
                 break
-            self._look(item)
-        self._first = float(self._gain.max())
+            self._find_partner(item)
+        self._first_gain = float(self._gain.max())
 
     def best(self) -> tuple[int, int] | None:
-        """Return the pair with the highest estimate; None where no union promises a gain."""
+        """Return the pair with the highest estimate; None where no union has a positive one."""
         while True:
             slot = int(self._gain.argmax())
             if self._gain[slot] <= 0:
                 return None
             if not self._stale[slot]:
                 return slot, int(self._partner[slot])
-            self._look(slot)
+            self._find_partner(slot)
 
-    def refuse(self, slot: int, partner: int) -> None:
+    def reject(self, slot: int, partner: int) -> None:
         """Leave a pair out from now on, unless its estimate grows."""
-        self._refused[slot][partner] = self._refused[partner][slot] = float(self._gain[slot])
+        self._rejected[slot][partner] = self._rejected[partner][slot] = float(self._gain[slot])
         self._stale[[slot, partner]] = True
 
     def update(self, changed: set[int]) -> None:
-        """Look at patterns with another usage anew; what had one of them as partner is looked at when it is needed."""
-        self._prices = self._coding.prices()
+        """Find partners of slots whose usage changed; mark slots that had one of them as partner as stale."""
+        self._code_costs = self._coding.code_costs()
         more = self._coding.cover.usage.shape[1] - len(self._gain)
         if more:
-            self._gain = np.pad(self._gain, (0, more))
-            self._partner = np.pad(self._partner, (0, more))
-            self._stale = np.pad(self._stale, (0, more))
+            self._gain, self._partner, self._stale = (
+                np.pad(array, (0, more)) for array in (self._gain, self._partner, self._stale)
+            )
         for slot in changed:
             if slot not in self._coding.patterns and slot >= self._coding.n_items:
-                for partner in self._refused.pop(slot, {}):
-                    self._refused[partner].pop(slot, None)
+                for partner in self._rejected.pop(slot, {}):
+                    self._rejected[partner].pop(slot, None)
         touched = np.zeros(len(self._gain), dtype=bool)
         touched[list(changed)] = True
         self._stale |= touched[self._partner]
         for slot in np.flatnonzero(touched).tolist():
-            self._look(slot)
+            self._find_partner(slot)
 
     def share_done(self) -> float:
-        """Guess how much of the search is over: gains shrink by and by."""
-        return 1 - log1p(max(float(self._gain.max()), 0.0)) / log1p(self._first)
+        """Estimate the share of the search that is done: gains shrink as it goes on."""
+        return 1 - log1p(max(float(self._gain.max()), 0.0)) / log1p(self._first_gain)
 
-    def _look(self, slot: int) -> None:
+    def _find_partner(self, slot: int) -> None:
         cover = self._coding.cover
-        floors = np.zeros(cover.usage.shape[1])
-        refused = self._refused.get(slot)
-        if refused:
-            floors[list(refused)] = list(refused.values())
+        min_gains = np.zeros(cover.usage.shape[1])
+        rejected = self._rejected.get(slot)
+        if rejected:
+            min_gains[list(rejected)] = list(rejected.values())
         shared = np.empty(cover.counts.shape, dtype=np.int64)
-        self._gain[slot], self._partner[slot] = best_partner(cover, self._prices, slot, floors, shared)
+        self._gain[slot], self._partner[slot] = best_partner(cover, self._code_costs, slot, min_gains, shared)
         self._stale[slot] = False
+
+
+@compiled()
+def best_partner(cover: Cover, costs: CodeCosts, x: int, min_gains: Floats, shared: Ints) -> tuple[float, int]:
+    """Return the highest estimate above ``min_gains``, (slots,), of a pattern with another one, and the other one.
+
+    ``shared``, (c, slots), is memory.
+    """
+    _count_shared(cover, x, shared)
+    best, partner = 0.0, x
+    for y in range(shared.shape[1]):
+        together = 0
+        for a in range(len(shared)):
+            together += shared[a, y]
+        # A pattern of one row costs more than it saves.
+        if together > 1 and y != x:
+            gain = _estimate_gain(cover, costs, x, y, shared)
+            if gain > best and gain > min_gains[y]:
+                best, partner = gain, y
+    return best, partner
+
+
+@compiled()
+def _count_shared(cover: Cover, x: int, shared: Ints) -> None:
+    """Count the rows that use pattern ``x`` together with every other one, per class."""
+    shared[:] = 0
+    for w in range(len(cover.usage)):
+        rows = cover.usage[w, x]
+        if rows != ZERO:
+            of_class = shared[cover.class_of[w]]
+            for y in range(shared.shape[1]):
+                of_class[y] += count_ones(rows & cover.usage[w, y])
+
+
+@compiled()
+def _estimate_gain(cover: Cover, costs: CodeCosts, x: int, y: int, shared: Ints) -> float:
+    """Return the gain of the union of two patterns in the best pattern set, if it replaces both in all shared rows.
+
+    Patterns of the same row have no items in common, as covers do not overlap.
+    """
+    best = -np.inf
+    log_gamma = costs.log_gamma
+    cost = costs.integers[cover.sizes[x] + cover.sizes[y]] + (cover.costs[x] + cover.costs[y])
+    for classes in costs.subsets:
+        gain, left_x, left_y = -cost, 0, 0
+        for a in range(len(classes)):
+            u, v = cover.counts[a, x], cover.counts[a, y]
+            if classes[a]:
+                k = shared[a, y]
+                fewer = k - 0.5
+                codes = log_gamma[k] + (log_gamma[u - k] + log_gamma[v - k]) - (log_gamma[u] + log_gamma[v])
+                # Gamma(a) / Gamma(b) is a power of a number between a and b.
+                gain += codes + costs.normalisation[a] + fewer * log(max(costs.totals[a] - 0.5 * (fewer + 1), 0.5))
+                u, v = u - k, v - k
+            left_x, left_y = left_x + u, left_y + v
+        # A pattern that no row uses any longer is removed.
+        for s, left in ((x, left_x), (y, left_y)):
+            if left == 0 and cover.sizes[s] > 1:
+                gain += costs.integers[cover.sizes[s]] + cover.costs[s]
+        best = max(best, gain)
+    return float(best)

@@ -1,67 +1,58 @@
-"""The joint NMF family: real-valued factorizations of several classes, made binary as C-Salt's are."""
+"""JointNMF: joint real-valued factorizations of several classes, rounded to binary patterns as in C-Salt."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-import scipy.sparse as sp
-
-from saltmine.baselines.joint_nmf_search import ALPHA, BETA, PENALTIES, JointProblem, JointSettings, joint_nmf
-from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import StackedMatrix
-from saltmine.data.threads import ThreadTeam
 from saltmine.estimators.base import PatternModel
-from saltmine.parameters import (
-    check_choice,
-    check_count,
-    check_number,
-    check_ranks,
-    check_starts,
-    spread_ranks,
-)
+from saltmine.parameters import check_choice, check_count, check_number, check_ranks, check_starts, spread_ranks
 from saltmine.progress import Listener
-from saltmine.solver.relaxed.operator import make_operator
-from saltmine.solver.solution import Solution
+
+if TYPE_CHECKING:
+    from saltmine.estimators.fitting import BitMatrix, Solution, StackedMatrix
+
+PENALTIES = ("inmf", "jsmf", "rjsnmf", "jnmf")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class JointNMF(PatternModel):
     """Factorize the classes jointly into non-negative factors, and round these by description length.
 
-    Class a is ``D_a ~ Y_a W_a^T`` with usage Y_a and patterns W_a, all real and non-negative. ``penalty`` says what
-    ties the patterns of the classes together, and what is minimised:
+    Class a is ``D_a ~ Y_a W_a^T`` with usage Y_a and patterns W_a, all real and non-negative. ``penalty`` selects how
+    the patterns of the classes depend on each other, and the objective:
 
     - ``"inmf"`` (Yang & Michailidis 2016; LIGER): all patterns are shared and altered in every class, W_a = W + V_a;
-      ``sum_a ||D_a - Y_a (W + V_a)^T||^2 + strength ||Y_a V_a^T||^2``. It is the real-valued twin of C-Salt.
+      ``sum_a ||D_a - Y_a (W + V_a)^T||^2 + strength ||Y_a V_a^T||^2``. It is the real-valued counterpart of C-Salt.
     - ``"jsmf"`` (Gupta et al. 2010): shared patterns W_S that are the same in all classes, and patterns of each class;
       ``sum_a ||D_a - Y_a [W_S W_a]^T||^2 / ||D_a||^2``.
-    - ``"rjsnmf"`` (Gupta et al. 2013): the same with a price for overlap between shared and class-wise patterns and
+    - ``"rjsnmf"`` (Gupta et al. 2013): the same with a penalty for overlap between shared and class-wise patterns and
       between those of two classes, ``alpha sum_a ||W_S^T W_a||^2 + beta sum_{a<b} ||W_a^T W_b||^2``.
-    - ``"jnmf"`` (Kim et al. 2015): common patterns may differ a little between classes, discriminative ones should not
+    - ``"jnmf"`` (Kim et al. 2015): common patterns may differ slightly between classes, discriminative ones should not
       overlap; ``sum_a ||D_a - Y_a W_a^T||^2 / m_a + alpha sum_{a<b} ||W_a,common - W_b,common||^2 +
-      beta sum_{a<b} |W_a,disc^T W_b,disc|``, ``|.|`` being the sum of all entries.
+      beta sum_{a<b} |W_a,disc^T W_b,disc|``, where ``|.|`` is the sum of all entries.
 
-    Except for ``"inmf"``, whose price does not depend on it, patterns have length 1. All are descended pattern by
-    pattern, never upwards, from the singular vectors of the data. Then both thresholds are searched by f as in `CSalt`,
-    with every pattern scaled by its largest entry, or by a mean of the large ones, whichever is better. The original
-    methods stop before that: they stay real.
+    Patterns have length 1, except for ``"inmf"``, whose penalty does not depend on the length. The descent starts from
+    the singular vectors of the data and updates pattern by pattern; it never raises the objective. Then f selects both
+    thresholds as in `CSalt`, with every pattern scaled by its largest entry or by a mean of the large ones, whichever
+    is better. The original methods have no such rounding: their factors stay real.
 
     Parameters
     ----------
     penalty : "inmf", "jsmf", "rjsnmf" or "jnmf"
     ranks : int or tuple, optional
         The number r0 of shared patterns, (r0, r) with r patterns of every class beside them, or (r0, r1, ..., rc).
-        ``"inmf"`` knows shared patterns only. By default the number is taken from the spectrum of the data, 1, 1.25 and
-        1.5 times the singular values that stand out of noise; a pattern is a class's own if a plain factorization has
-        90 % of its usage there, and f chooses.
+        ``"inmf"`` has shared patterns only. By default the numbers 1, 1.25 and 1.5 times the singular values above the
+        noise level are tried, and f selects one; a pattern belongs to a class if a plain factorization has 90 % of its
+        usage there.
     alpha : float, optional
         Weight of the first term of ``"rjsnmf"`` (0.001 by default) and ``"jnmf"`` (0.3 by default).
     beta : float, optional
-        Weight of the second one (0.001 and 0.1 by default). Defaults of both were tuned on planted data.
+        Weight of the second term (0.001 and 0.1 by default). Both defaults were tuned on planted data.
     strength : float
         Weight of the alterations in ``"inmf"``; LIGER's default.
     max_iter : int
-        Most iterations of the descent.
+        Maximum number of iterations of the descent.
     tol : float
         The descent ends when an iteration lowers the objective by less than this share of its first value.
     n_restarts : int
@@ -72,10 +63,10 @@ class JointNMF(PatternModel):
     Attributes
     ----------
     components_, alterations_, usage_, classes_, ... :
-        As of `CSalt`. Patterns of a class are those that only its rows use; ``"jsmf"`` and ``"rjsnmf"`` have no
+        As in `CSalt`. Only the rows of a class use its class-wise patterns; ``"jsmf"`` and ``"rjsnmf"`` have no
         alterations.
     history_ : (n_iter_ + 1,) float
-        The objective before the first iteration and after each; empty where no patterns describe the data best.
+        The objective before the first iteration and after each; empty if the model without patterns is best.
 
     Examples
     --------
@@ -96,36 +87,19 @@ class JointNMF(PatternModel):
         "and Yang & Michailidis 2016 (iNMF), made binary by description length."
     )
 
-    def __init__(
-        self,
-        *,
-        penalty: str = "inmf",
-        ranks: int | tuple[int, ...] | None = None,
-        alpha: float | None = None,
-        beta: float | None = None,
-        strength: float = 5.0,
-        max_iter: int = 300,
-        tol: float = 1e-5,
-        n_restarts: int = 1,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        binarize: float | None = None,
-        verbose: int = 0,
-        callback: Listener | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.ranks = ranks
-        self.alpha = alpha
-        self.beta = beta
-        self.strength = strength
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_restarts = n_restarts
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.binarize = binarize
-        self.verbose = verbose
-        self.callback = callback
+    penalty: str = "inmf"
+    ranks: int | tuple[int, ...] | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    strength: float = 5.0
+    max_iter: int = 300
+    tol: float = 1e-5
+    n_restarts: int = 1
+    n_jobs: int | None = None
+    random_state: Any = None
+    binarize: float | None = None
+    verbose: int = 0
+    callback: Listener | None = None
 
     @property
     def _title(self) -> str:
@@ -158,16 +132,11 @@ class JointNMF(PatternModel):
         return ranks
 
     def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
-        settings = JointSettings(
-            penalty=self.penalty,
-            ranks=self._spread_ranks(len(data.blocks)),
-            alpha=ALPHA.get(self.penalty, 0.0) if self.alpha is None else self.alpha,
-            beta=BETA.get(self.penalty, 0.0) if self.beta is None else self.beta,
-            strength=self.strength,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
-        with ThreadTeam() as team:
-            operator = make_operator(data.matrix, data.blocks, team)
-            problem = JointProblem(operator, bits, sp.csr_array(data.matrix, dtype=np.float64))
+        # Compiled code would slow the import.
+        from saltmine.baselines.joint_nmf_search import JointSettings, joint_nmf, open_problem
+
+        ranks = self._spread_ranks(len(data.blocks))
+        options = self.alpha, self.beta, self.strength, self.max_iter, self.tol
+        settings = JointSettings(self.penalty, ranks, *options)
+        with open_problem(data, bits) as problem:
             return self._run_restarts(lambda on_step, rng: joint_nmf(problem, settings, rng, on_step))

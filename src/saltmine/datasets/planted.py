@@ -1,4 +1,4 @@
-"""Data with planted structure, as the paper's experiments use it."""
+"""Data with planted patterns, as in the experiments of the paper."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-#: Which classes use which pattern, for 2, 3 and 4 classes; repeated as often as the rank asks for.
+#: Which classes use which pattern, for 2, 3 and 4 classes; repeated up to the rank.
 C2 = np.array([[1, 0, 1], [1, 1, 0]], dtype=bool)
 C3 = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], dtype=bool)
 C4 = np.array([[1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 1, 1, 0], [1, 0, 1, 1, 1]], dtype=bool)
@@ -20,7 +20,7 @@ _MEMBERSHIPS = {2: C2, 3: C3, 4: C4}
 
 @dataclass(frozen=True)
 class Planted:
-    """A generated matrix and the truth behind it, in the shapes of a fitted model.
+    """A generated matrix and its planted factors, in the shapes of a fitted model.
 
     Attributes
     ----------
@@ -50,10 +50,10 @@ def make_planted(
 ) -> Planted:
     """Plant patterns and class-specific alterations, then flip every cell with probability ``noise``.
 
-    A pattern has at least n/100 items that no other pattern has and at most n/10 in all, and in every class that uses
-    it at least m_a/100 rows of its own and at most m_a/10; sizes are uniform in between. Patterns that several
-    classes use are altered: every altered item goes to some, not all, of these classes, and the entries added are
-    at most 2/3 of the pattern's items.
+    A pattern has at least n/100 items that no other pattern has, and at most n/10 items. In every class that uses it,
+    it has at least m_a/100 rows of its own, and at most m_a/10 rows. Sizes are uniform in between. Patterns that
+    several classes use are altered: every altered item is added in some of these classes, not all, and the number of
+    added entries is at most 2/3 of the pattern's items.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def make_planted(
         Probability of a flip.
     random_state : int, RandomState or None
     largest : bool
-        Plant every pattern at its size limits, n/10 items and m_a/10 rows, so that all overlap heavily.
+        Plant every pattern with the maximum size, n/10 items and m_a/10 rows, so that all overlap heavily.
 
     Examples
     --------
@@ -91,11 +91,8 @@ def make_planted(
         raise ValueError(f"noise is the probability of a flip, between 0 and 1, not {noise!r}.")
     uses = membership_of(membership, len(sizes), rank)
     rng = check_random_state(random_state)
-    everybody = np.ones(rank, dtype=bool)
-    components = _draw_columns(n_features, everybody, f"{n_features} columns", rng, largest)
-    usage = np.vstack(
-        [_draw_columns(m, uses[a], f"class {a} with {m} rows", rng, largest).T for a, m in enumerate(sizes)]
-    )
+    components = _draw_sets(n_features, np.ones(rank, dtype=bool), f"{n_features} columns", rng, largest)
+    usage = np.vstack([_draw_sets(m, uses[a], f"class {a} with {m} rows", rng, largest).T for a, m in enumerate(sizes)])
     alterations = _draw_alterations(components, uses, rng)
     y = np.repeat(np.arange(len(sizes)), sizes)
     X = np.zeros((len(y), n_features), dtype=bool)
@@ -120,10 +117,10 @@ def membership_of(membership: ArrayLike | None, n_classes: int, rank: int) -> ND
     return np.tile(pattern, -(-rank // pattern.shape[1]))[:, :rank]
 
 
-def _draw_columns(length: int, used: NDArray[np.bool_], where: str, rng: Any, largest: bool) -> NDArray[np.bool_]:
-    """Draw one set per pattern: 1/100 of the entries are its own, at most 1/10 in all. Shape (r, length)."""
+def _draw_sets(length: int, used: NDArray[np.bool_], where: str, rng: Any, largest: bool) -> NDArray[np.bool_]:
+    """Draw one set per pattern, (r, length): 1/100 of the entries are its own, and at most 1/10 are in it."""
     own = -(-length // 100)
-    most = max(own, length // 10)
+    max_size = max(own, length // 10)
     patterns = np.flatnonzero(used)
     if own * len(patterns) > length:
         raise ValueError(
@@ -135,12 +132,13 @@ def _draw_columns(length: int, used: NDArray[np.bool_], where: str, rng: Any, la
     sets = np.zeros((len(used), length), dtype=bool)
     for k, s in enumerate(patterns):
         sets[s, shuffled[own * k : own * (k + 1)]] = True
-        more = most - own if largest else rng.randint(0, most - own + 1)
+        more = max_size - own if largest else rng.randint(0, max_size - own + 1)
         sets[s, rng.choice(free, min(more, len(free)), replace=False)] = True
     return sets
 
 
 def _draw_alterations(components: NDArray[np.bool_], uses: NDArray[np.bool_], rng: Any) -> NDArray[np.bool_]:
+    """Draw the alterations of every pattern that several classes use, (c, r, n)."""
     alterations = np.zeros((len(uses), *components.shape), dtype=bool)
     for s, pattern in enumerate(components):
         classes = np.flatnonzero(uses[:, s])
@@ -150,7 +148,7 @@ def _draw_alterations(components: NDArray[np.bool_], uses: NDArray[np.bool_], rn
         for item in rng.permutation(np.flatnonzero(~pattern)):
             if left <= 0:
                 break
-            # A proper subset of the using classes: what all of them carry would be part of the pattern itself.
+            # A proper subset of these classes: an item that all of them add would be part of the pattern itself.
             chosen = rng.permutation(classes)[: rng.randint(1, min(left, len(classes) - 1) + 1)]
             alterations[chosen, s, item] = True
             left -= len(chosen)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from numbers import Integral
 from os import PathLike
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -41,11 +42,16 @@ from saltmine.progress import Listener, OnStep
 if TYPE_CHECKING:
     import pandas as pd
 
-    # Compiled code, which slows the import.
-    from saltmine.data.bits import BitMatrix
-    from saltmine.data.stacking import Labels, StackedMatrix
+    from saltmine.estimators.fitting import BitMatrix, Found, Labels, Solution, StackedMatrix
     from saltmine.plots import Plots
-    from saltmine.solver.solution import Found, Solution
+
+
+def importimport_fitting() -> ModuleType:
+    """Return the module of compiled code."""
+    # Compiled code would slow the import.
+    from saltmine.estimators import fitting
+
+    return fitting
 
 
 def _knows_classes(model: PatternModel) -> bool:
@@ -158,11 +164,9 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return data
 
     def _labels(self, y: Any, n_rows: int) -> Labels:
-        # Compiled code would slow the import.
-        from saltmine.data.stacking import Labels
-
         self.classes_, numbers = self._classes(y, n_rows)
-        return Labels(numbers, len(self.classes_))
+        labels: Labels = import_fitting().Labels(numbers, len(self.classes_))
+        return labels
 
     def _classes(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
         """Return the classes, sorted, and the class number of every row."""
@@ -172,10 +176,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _find(self, data: BinaryMatrix | LazyMatrix, labels: Labels, client: Any) -> Found:
         """Stack and fold, search and score."""
-        # Compiled code would slow the import.
-        from saltmine.estimators.fitting import fit_in_memory
-
-        return fit_in_memory(self, data, labels, self._search)
+        found: Found = import_fitting().fit_in_memory(self, data, labels, self._search)
+        return found
 
     def _run_once(self, search: Callable[[OnStep], Solution]) -> Solution:
         """Run a search that knows no chance."""
@@ -216,10 +218,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _binary_rows(self, X: Any, reset: bool) -> BinaryMatrix:
         """Return data as 0/1, in memory."""
         if is_lazy(X):
-            # Compiled code would slow the import.
-            from saltmine.data.blocks import read_whole
-
-            rows = read_whole(open_blocks(X), self.binarize)
+            rows = import_fitting().read_whole(open_blocks(X), self.binarize)
             return as_binary(validate_data(self, rows, reset=reset, accept_sparse="csr"), None)
         names = TableNames.of(X)
         reject_unreadable(X, names)

@@ -25,7 +25,7 @@ from saltmine.progress import Listener, Progress
 from saltmine.solver.item_block import make_item_block
 from saltmine.solver.mdl_search import mdl_search
 from saltmine.solver.paper import paper_search
-from saltmine.solver.relaxed.device import on_device
+from saltmine.solver.relaxed.device import on_device, open_device
 from saltmine.solver.relaxed.operator import Operator, make_operator
 from saltmine.solver.row_block import make_row_block
 from saltmine.solver.scoring import collect
@@ -36,6 +36,19 @@ from saltmine.solver.wide import is_wide, search_wide
 if TYPE_CHECKING:
     from saltmine.estimators.base import PatternModel
     from saltmine.estimators.mdl_estimator import MdlEstimator
+
+# Types that estimators name without importing compiled code.
+__all__ = [
+    "BitMatrix",
+    "Found",
+    "Labels",
+    "Solution",
+    "StackedMatrix",
+    "fit_by_description_length",
+    "fit_in_memory",
+    "open_device",
+    "read_whole",
+]
 
 SEARCHES: dict[str, Callable[[Task, Search], Solution]] = {"saltmine": mdl_search, "paper": paper_search}
 # The paper's loop takes thousands of steps that add up; saltmine's few are rounded and refined.

@@ -11,18 +11,14 @@ from sklearn.base import clone
 from saltmine.data.lazy import LazyMatrix, is_lazy
 from saltmine.data.validation import BinaryMatrix
 from saltmine.distributed.connect import open_client
-from saltmine.estimators.base import PatternModel
+from saltmine.estimators.base import PatternModel, import_fitting
 from saltmine.parameters import check_choice, check_count, check_flag, check_number, check_starts, is_real
 from saltmine.progress import Listener
-from saltmine.solver.relaxed.device import open_device
-from saltmine.solver.relaxed.operator import STORAGES
 
 if TYPE_CHECKING:
-    # Compiled code, which slows the import.
-    from saltmine.data.stacking import Labels
-    from saltmine.solver.solution import Found
+    from saltmine.estimators.fitting import Found, Labels
 
-ALGORITHMS = ("saltmine", "paper")
+ALGORITHMS, STORAGES = ("saltmine", "paper"), ("auto", "dense", "sparse")
 
 
 class MdlEstimator(PatternModel):
@@ -89,10 +85,8 @@ class MdlEstimator(PatternModel):
         return open_client(self.client) if self.client is not None or is_lazy(X) else nullcontext()
 
     def _find(self, data: BinaryMatrix | LazyMatrix, labels: Labels, client: Any) -> Found:
-        # Compiled code would slow the import.
-        from saltmine.estimators.fitting import fit_by_description_length
-
-        return fit_by_description_length(self, data, labels, client)
+        found: Found = import_fitting().fit_by_description_length(self, data, labels, client)
+        return found
 
     # ------------------------------------------------------------------ parameters
 
@@ -116,7 +110,7 @@ class MdlEstimator(PatternModel):
             raise ValueError(f"device must be the name of one, such as 'cuda', or None, not {self.device!r}.")
         if self.algorithm != "saltmine":
             raise ValueError(f"device works with algorithm='saltmine', not with {self.algorithm!r}; leave one out.")
-        open_device(self.device)
+        import_fitting().open_device(self.device)
 
     def __sklearn_clone__(self) -> Self:
         # A connection is shared, never copied.

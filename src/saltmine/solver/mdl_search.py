@@ -73,7 +73,7 @@ def _relaxed_start(task: Task, search: Search) -> tuple[BinaryModel, int, list[f
     """Solve the relaxed problem at a rank that the spectrum of the data suggests, and round it."""
     m, n = task.data.shape
     limit = min(m, n) if search.max_rank is None else min(m, n, search.max_rank)
-    signals = count_signals(task.data, search.rng, most=limit)
+    signals = count_signals(task.data, search.rng, max_n=limit)
     if not signals:
         return BinaryModel.empty(m, n, len(task.data.blocks)), 0, []
     rank = min(int(START_FACTOR * signals) + START_MORE, limit)

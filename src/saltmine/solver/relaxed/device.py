@@ -1,4 +1,4 @@
-"""Devices: numpy on this machine's processor, or another array library on a device of its own.
+"""The relaxed solve on other devices: array libraries, the data on a device, and the steps on whole arrays.
 
 Other libraries are used through the array API (array-api-compat), so that the solver is written once.
 """
@@ -17,13 +17,24 @@ from numpy.typing import NDArray
 
 from saltmine.data.validation import BinaryMatrix
 from saltmine.data.weights import Weights
-from saltmine.solver.relaxed.operator import AfterItems, AfterRows
+from saltmine.solver.relaxed.operator import OnItems, OnRows
+from saltmine.solver.relaxed.step_kernels import (
+    HALF,
+    Costs,
+    Prox,
+    cross_gradient,
+    cross_weight,
+    error_gradient,
+    extrapolated,
+    prox_step,
+    usage_gradient,
+)
 
-# An array of whatever library the device belongs to.
+# An array of the library of the device.
 Array = Any
 
-# Sparse input of up to so many cells (1 GiB in single precision) is held dense: devices multiply that faster.
-DENSE_CELLS = 1 << 28
+# Sparse input of up to this many cells (1 GiB in single precision) is held dense: devices multiply that faster.
+MAX_DENSE_CELLS = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -33,13 +44,13 @@ class Device:
     Attributes
     ----------
     xp : namespace
-        The library, as the array API has it.
+        The library, as a namespace of the array API.
     place : object
         The device, as the library names it.
     wide : dtype
-        For long sums: double precision, where the device has it.
+        For long sums: double precision, if the device has it.
     sparse : callable
-        Puts a CSR matrix on the device, as something that ``@`` multiplies.
+        Copies a CSR matrix to the device, as an object that ``@`` multiplies.
     """
 
     xp: Any
@@ -52,7 +63,7 @@ class Device:
         return self.xp.asarray(array, device=self.place, copy=True)
 
     def get(self, array: Array) -> NDArray[Any]:
-        """Return the array as one of numpy."""
+        """Return the array as a numpy array."""
         if isinstance(array, np.ndarray):
             return array
         return np.asarray(import_module("array_api_compat").to_device(array, "cpu"))
@@ -62,7 +73,7 @@ HOST = Device(np, "cpu", np.float64, lambda matrix: matrix)
 
 
 class DeviceOperator:
-    """Data that lives on a device, in single precision; see `saltmine.solver.relaxed.operator.Operator`.
+    """Data on a device, in single precision; see `saltmine.solver.relaxed.operator.Operator`.
 
     Products of device arrays stay on the device; those of numpy arrays come back as numpy arrays.
 
@@ -82,7 +93,7 @@ class DeviceOperator:
         self.device = device
         self.weights = weights or Weights.ones(self.shape)
         self.item_counts: NDArray[np.int64] = matrix.T @ self.weights.rows
-        if isinstance(matrix, np.ndarray) or self.shape[0] * self.shape[1] <= DENSE_CELLS:
+        if isinstance(matrix, np.ndarray) or self.shape[0] * self.shape[1] <= MAX_DENSE_CELLS:
             dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray() != 0
             data = device.xp.asarray(device.put(dense), dtype=device.xp.float32)
             self._classes = [data[rows] for rows in blocks]
@@ -92,35 +103,35 @@ class DeviceOperator:
             self._classes = [device.sparse(part) for part in parts]
             self._transposed = [device.sparse(sp.csr_array(part.T)) for part in parts]
 
-    def transposed_times(self, usage: Array, then: AfterItems | None = None) -> Array:
-        """Return ``D_a^T Y_a`` for every class; ``then`` is called once, for all items."""
-        there = self._there(usage)
-        products = [part @ there[rows] for part, rows in zip(self._transposed, self.blocks, strict=True)]
-        out = self._back(self.device.xp.stack(products), usage)
-        if then is not None:
-            then(out, slice(0, self.shape[1]))
+    def transposed_times(self, usage: Array, on_panel: OnItems | None = None) -> Array:
+        """Return ``D_a^T Y_a`` for every class; ``on_panel`` is called once, for all items."""
+        on_device = self._to_device(usage)
+        products = [part @ on_device[rows] for part, rows in zip(self._transposed, self.blocks, strict=True)]
+        out = self._like(self.device.xp.stack(products), usage)
+        if on_panel is not None:
+            on_panel(out, slice(0, self.shape[1]))
         return out
 
-    def times(self, weights: Array, then: AfterRows | None = None) -> Array:
-        """Return ``D_a W_a`` for every class; ``then`` is called once per class."""
-        there = self._there(weights)
-        products = [part @ there[a] for a, part in enumerate(self._classes)]
-        out = self._back(self.device.xp.concat(products), weights)
-        if then is not None:
+    def times(self, weights: Array, on_panel: OnRows | None = None) -> Array:
+        """Return ``D_a W_a`` for every class; ``on_panel`` is called once per class."""
+        on_device = self._to_device(weights)
+        products = [part @ on_device[a] for a, part in enumerate(self._classes)]
+        out = self._like(self.device.xp.concat(products), weights)
+        if on_panel is not None:
             for a, rows in enumerate(self.blocks):
-                then(out, a, rows)
+                on_panel(out, a, rows)
         return out
 
-    def _there(self, array: Array) -> Array:
+    def _to_device(self, array: Array) -> Array:
         return self.device.put(array) if isinstance(array, np.ndarray) else array
 
-    def _back(self, product: Array, array: Array) -> Array:
-        """Bring a product to where the array came from."""
+    def _like(self, product: Array, array: Array) -> Array:
+        """Return a product as a numpy array if ``array`` is one."""
         return self.device.get(product) if isinstance(array, np.ndarray) else product
 
 
 def on_device(matrix: BinaryMatrix, blocks: list[slice], weights: Weights | None, device: str) -> DeviceOperator:
-    """Put the data on a device.
+    """Return an operator with the data on a device.
 
     Parameters
     ----------
@@ -131,12 +142,10 @@ def on_device(matrix: BinaryMatrix, blocks: list[slice], weights: Weights | None
 
 
 def open_device(name: str) -> Device:
-    """Find the library and its device, and see that it works."""
+    """Return the library and its device, and check that it works."""
     if not isinstance(name, str):
         raise ValueError(_unknown(name))
-    if name == "cupy":
-        return _cupy()
-    return _torch(name)
+    return _cupy() if name == "cupy" else _torch(name)
 
 
 def _unknown(name: object) -> str:
@@ -161,14 +170,14 @@ def _torch(name: str) -> Device:
         raise ValueError(_unknown(name)) from error
     try:
         torch.ones(1, device=place).cpu()
-    # What torch raises depends on the kind of device and on how torch was built.
+    # The type of the error depends on the device and on how torch was built.
     except (RuntimeError, AssertionError, ImportError) as error:
         raise ValueError(_absent(name, error)) from error
 
     def sparse(matrix: sp.csr_array) -> Any:
         parts = [torch.from_numpy(array) for array in (matrix.indptr, matrix.indices, matrix.data)]
         with warnings.catch_warnings():
-            # torch tells that its sparse matrices may still change.
+            # torch warns that its sparse matrices are in beta state.
             warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
             return torch.sparse_csr_tensor(*parts, size=matrix.shape, device=place, check_invariants=False)
 
@@ -189,3 +198,75 @@ def _cupy() -> Device:
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise ValueError(_absent("cupy", error)) from error
     return Device(xp, place, xp.float64, csr_matrix)
+
+
+# ---------------------------------------------------------------------- steps on whole arrays
+#
+# Every function takes the arguments of its namesake in `step_kernels`, in arrays of any library that follows the array
+# API and writes into slices (torch, cupy), and computes the same formulas.
+
+
+def extrapolate(factor: Array, before: Array, inertia: Any, part: slice, out: Array) -> None:
+    """Extrapolate rows of a (n, r) factor."""
+    out[part] = extrapolated(factor[part], before[part], inertia)
+
+
+def add_to_all(X: Array, V: Array, part: slice, out: Array) -> None:
+    """Compute ``out_a = X + V_a``."""
+    out[:, part] = X[part] + V[:, part]
+
+
+def multiply(factor: Array, gram: Array, out: Array) -> None:
+    """Compute ``out = factor gram``."""
+    out[...] = factor @ gram
+
+
+def step_X(
+    point: Array, fitted: Array, P: Array, costs: Costs, step: Prox, part: slice, X: Array, before: Array
+) -> None:
+    """Take the step in X from ``point``. The old X goes to ``before``."""
+    gradient = HALF * costs.u[part, None]
+    for a in range(P.shape[0]):
+        gradient = gradient + error_gradient(fitted[a, part], P[a, part], costs.mu)
+    before[part] = X[part]
+    X[part] = prox_step(point[part], gradient, step.steps, step.weight)
+
+
+def step_V(
+    point: Array, fitted: Array, P: Array, costs: Costs, step: Prox, part: slice, V: Array, before: Array
+) -> None:
+    """Take the step in every V_a from ``point``. The old V goes to ``before``."""
+    P = P[:, part]
+    gradient = error_gradient(fitted[:, part], P, costs.mu) + HALF * costs.u[part, None]
+    for b in range(V.shape[0]):
+        gradient += cross_gradient(P, P[b], V[b, part], costs.cross[:, b, None, None], costs.cross[b, :, None, None])
+    before[:, part] = V[:, part]
+    V[:, part] = prox_step(point[:, part], gradient, step.steps[:, None], step.weight)
+
+
+def usage_weights(X: Array, V: Array, items: Array, costs: Costs, part: slice, patterns: Array, weights: Array) -> None:
+    """Compute what the usage step needs; ``items`` are the multiplicities of the items."""
+    V, multiplicities = V[:, part], items[part, None]
+    pattern = X[part] + V
+    patterns[:, part] = multiplicities**0.5 * pattern
+    total = -costs.mu * multiplicities * pattern
+    for a in range(V.shape[0]):
+        total += cross_weight(V[a], V, multiplicities * costs.cross[a, :, None, None])
+    weights[:, part] = total
+
+
+def step_Y(
+    point: Array,
+    fitted: Array,
+    product: Array,
+    codes: Array,
+    costs: Costs,
+    step: Prox,
+    part: slice,
+    Y: Array,
+    before: Array,
+) -> None:
+    """Take the step in rows of one class from ``point``."""
+    before[part] = Y[part]
+    gradient = usage_gradient(product[part], fitted[part], codes, costs.mu)
+    Y[part] = prox_step(point[part], gradient, step.steps, step.weight)

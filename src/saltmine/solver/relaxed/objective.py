@@ -1,11 +1,11 @@
-"""The smooth part F of the relaxed objective: value, gradients and Lipschitz moduli.
+"""The relaxed objective: the smooth part F with its gradients and Lipschitz moduli, and the binary penalty.
 
 docs/paper.md has the formulas. Letters as in the paper: D data, X patterns (n, r), V alterations (c, n, r), Y usage
-(m, r). The m x n residual is never formed. Everything the X and V steps need is in the *projection* of the data on the
-usage, ``P_a = D_a^T Y_a`` and ``G_a = Y_a^T Y_a``; the Y step needs one product ``D_a W_a``.
+(m, r). The m x n residual is never formed. The X and V steps need only the *projection* of the data on the usage,
+``P_a = D_a^T Y_a`` and ``G_a = Y_a^T Y_a``; the Y step needs one product ``D_a W_a``.
 
-Where identical items, or identical rows, have been folded into one, all is as if each stood there as often as it
-occurs: sums over items and rows are weighted, and a gradient is that of one copy.
+Identical items, or identical rows, may be folded into one. Sums over items and rows are then weighted by the
+multiplicities, and a gradient is that of one copy, so all values equal those of the unfolded data.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from saltmine.solver.relaxed.operator import Floats, Operator
+from saltmine.solver.relaxed.operator import Floats, Integers, Operator
 
 
-def weighted(factor: Any, times: Any | None) -> Any:
-    """Multiply the rows of a factor by how often each occurs, a column, or None where all occur once."""
-    return factor if times is None else factor * times
+def weighted(factor: Any, multiplicities: Any | None) -> Any:
+    """Multiply the rows of a factor by their multiplicities, a column; None means that all are 1."""
+    return factor if multiplicities is None else factor * multiplicities
 
 
 @dataclass
@@ -33,13 +33,13 @@ class Factors:
 
     @property
     def rank(self) -> int:
-        """Number of columns."""
+        """Number of patterns."""
         return int(self.X.shape[1])
 
 
 @dataclass
 class Projection:
-    """The data seen through the usage: ``P`` (c, n, r) and ``G`` (c, r, r)."""
+    """The projection of the data on the usage: ``P`` (c, n, r) and ``G`` (c, r, r)."""
 
     P: Floats
     G: Floats
@@ -61,8 +61,8 @@ class RelaxedObjective:
         self.data = data
         self.specificity = specificity
         items, rows = data.weights.items, data.weights.rows
-        self._item_times = items.astype(np.float64)[:, None] if (items > 1).any() else None
-        self._row_times = rows.astype(np.float64)[:, None] if (rows > 1).any() else None
+        self._item_weights = items.astype(np.float64)[:, None] if (items > 1).any() else None
+        self._row_weights = rows.astype(np.float64)[:, None] if (rows > 1).any() else None
         ones = int(items @ data.item_counts)
         # Every entry of D is 0 or 1, so the number of ones is its squared Frobenius norm.
         self._squared_norm = float(ones)
@@ -71,58 +71,58 @@ class RelaxedObjective:
         self.class_sizes = np.array(data.weights.class_sizes(data.blocks))
 
     def project(self, Y: Floats) -> Projection:
-        """See the data through the usage: the one product of the X and V steps."""
-        usage = weighted(Y, self._row_times)
+        """Return the projection on the usage: the one product of the X and V steps."""
+        usage = weighted(Y, self._row_weights)
         G = np.stack([usage[rows].T @ Y[rows] for rows in self.data.blocks])
         return Projection(self.data.transposed_times(usage), G)
 
     def gram(self, patterns: Floats) -> Floats:
         """Return ``(X+V_a)^T (X+V_a)``, (c, r, r), from ``X+V_a``, (c, n, r)."""
-        gram: Floats = patterns.transpose(0, 2, 1) @ weighted(patterns, self._item_times)
+        gram: Floats = patterns.transpose(0, 2, 1) @ weighted(patterns, self._item_weights)
         return gram
 
-    def value(self, factors: Factors, seen: Projection) -> float:
-        """Return F; ``seen`` must be the projection on ``factors.Y``."""
+    def value(self, factors: Factors, projection: Projection) -> float:
+        """Return F; ``projection`` must be that on ``factors.Y``."""
         patterns = factors.X + factors.V
-        error = self._squared_norm - 2 * np.vdot(seen.P, weighted(patterns, self._item_times))
-        error += np.vdot(seen.G, self.gram(patterns))
-        return 0.5 * float(self.mu * error + self._code_length(factors) + self._specificity_term(factors, seen))
+        error = self._squared_norm - 2 * np.vdot(projection.P, weighted(patterns, self._item_weights))
+        error += np.vdot(projection.G, self.gram(patterns))
+        return 0.5 * float(self.mu * error + self._code_length(factors) + self._specificity_term(factors, projection))
 
     def _code_length(self, factors: Factors) -> float:
-        used = weighted(factors.Y, self._row_times).sum(axis=0)
+        used = weighted(factors.Y, self._row_weights).sum(axis=0)
         total = used.sum()
         usage_codes = -((used + 1) @ np.log((used + 1) / (total + factors.rank)))
         table = (self.data.weights.items * self.u) @ (factors.X.sum(axis=1) + factors.V.sum(axis=(0, 2)))
         return float(usage_codes + table + total)
 
-    def _specificity_term(self, factors: Factors, seen: Projection) -> float:
-        hits = seen.P.sum(axis=0)
-        usage = weighted(factors.Y, self._row_times)
+    def _specificity_term(self, factors: Factors, projection: Projection) -> float:
+        hits = projection.P.sum(axis=0)
+        usage = weighted(factors.Y, self._row_weights)
         term = 0.0
         for a, rows in enumerate(self.data.blocks):
-            V = weighted(factors.V[a], self._item_times)
+            V = weighted(factors.V[a], self._item_weights)
             term += usage[rows].sum(axis=0) @ V.sum(axis=0)
-            term += np.vdot(V, hits) - 2 * np.vdot(V, seen.P[a])
+            term += np.vdot(V, hits) - 2 * np.vdot(V, projection.P[a])
         return self.specificity * float(term)
 
-    def gradient_X(self, X: Floats, V: Floats, seen: Projection) -> Floats:
+    def gradient_X(self, X: Floats, V: Floats, projection: Projection) -> Floats:
         """Return ``-mu sum_a R_a^T Y_a + u/2``."""
-        residual = (X + V) @ seen.G
-        residual -= seen.P
+        residual = (X + V) @ projection.G
+        residual -= projection.P
         out: Floats = residual.sum(axis=0)
         out *= self.mu
         out += 0.5 * self.u[:, None]
         return out
 
-    def gradient_V(self, X: Floats, V: Floats, Y: Floats, seen: Projection) -> Floats:
+    def gradient_V(self, X: Floats, V: Floats, Y: Floats, projection: Projection) -> Floats:
         """Return ``-mu R_a^T Y_a + u/2 + 1/2 [D^T Y + (1 - 2 D_a)^T Y_a]`` for every class, shape (c, n, r)."""
-        out = (X + V) @ seen.G
+        out = (X + V) @ projection.G
         out *= self.mu
-        out -= (self.mu + self.specificity) * seen.P
-        shared = (0.5 * self.specificity) * seen.P.sum(axis=0)
+        out -= (self.mu + self.specificity) * projection.P
+        shared = (0.5 * self.specificity) * projection.P.sum(axis=0)
         shared += 0.5 * self.u[:, None]
         out += shared
-        usage = weighted(Y, self._row_times)
+        usage = weighted(Y, self._row_weights)
         for a, rows in enumerate(self.data.blocks):
             out[a] += (0.5 * self.specificity) * usage[rows].sum(axis=0)
         return out
@@ -131,27 +131,68 @@ class RelaxedObjective:
         """Return the gradient in Y, (m, r); ``gram`` is that of ``X+V_a``. All data terms are one product."""
         half = 0.5 * self.specificity
         W = (half * V.sum(axis=0) - self.mu * X) - (self.mu + 2 * half) * V
-        out = self.data.times(weighted(W, self._item_times))
-        used = weighted(Y, self._row_times).sum(axis=0)
-        altered = weighted(V, self._item_times).sum(axis=1)
+        out = self.data.times(weighted(W, self._item_weights))
+        used = weighted(Y, self._row_weights).sum(axis=0)
+        altered = weighted(V, self._item_weights).sum(axis=1)
         codes = 0.5 - 0.5 * np.log((used + 1) / (used.sum() + len(used)))
         for a, rows in enumerate(self.data.blocks):
             out[rows] += Y[rows] @ (self.mu * gram[a])
             out[rows] += codes + half * altered[a]
         return out
 
-    # Moduli with Frobenius norms, as the paper takes them. A floor of mu keeps the step finite where nothing is used;
-    # a larger modulus is always valid.
+    # Moduli with Frobenius norms, as in the paper. A minimum of mu keeps the step finite where no pattern is used; a
+    # larger modulus is always valid.
 
-    def modulus_X(self, seen: Projection) -> float:
-        """Lipschitz modulus of the gradient in X."""
-        return float(self.mu * max(1.0, np.linalg.norm(seen.G.sum(axis=0))))
+    def modulus_X(self, projection: Projection) -> float:
+        """Return the Lipschitz modulus of the gradient in X."""
+        return float(self.mu * max(1.0, np.linalg.norm(projection.G.sum(axis=0))))
 
-    def modulus_V(self, seen: Projection) -> Floats:
-        """Lipschitz modulus of the gradient in V_a, one per class."""
-        moduli: Floats = self.mu * np.maximum(1.0, np.linalg.norm(seen.G, axis=(1, 2)))
+    def modulus_V(self, projection: Projection) -> Floats:
+        """Return the Lipschitz moduli of the gradients in V_a, one per class."""
+        moduli: Floats = self.mu * np.maximum(1.0, np.linalg.norm(projection.G, axis=(1, 2)))
         return moduli
 
     def modulus_Y(self, gram: Floats) -> float:
-        """Lipschitz modulus of the gradient in Y: the paper's common step for all classes."""
+        """Return the Lipschitz modulus of the gradient in Y, which all classes share as in the paper."""
         return float(np.linalg.norm(self.mu * np.linalg.norm(gram, axis=(1, 2)) + self.class_sizes))
+
+
+# ---------------------------------------------------------------------- binary penalty
+
+
+def binary_penalty(factor: Floats, counts: Integers | None = None) -> float:
+    """Return the sum of ``Lambda(x) = 1 - |1 - 2x|`` over the entries; infinite outside [0, 1].
+
+    ``counts`` are the multiplicities of the rows of the factor (items of X and V, rows of Y); None means 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> binary_penalty(np.array([0.0, 1.0, 0.25]))
+    0.5
+    >>> binary_penalty(np.array([[0.0, 1.0], [0.25, 0.5]]), counts=np.array([5, 2]))
+    3.0
+    """
+    if factor.size and (factor.min() < 0 or factor.max() > 1):
+        return float("inf")
+    if counts is None:
+        return float(factor.size - np.abs(1 - 2 * factor).sum())
+    per_row = factor.shape[-1] - np.abs(1 - 2 * factor).sum(axis=-1)
+    return float((per_row @ counts).sum())
+
+
+def prox_binary(point: Floats, step: float) -> Floats:
+    """Return the proximal map of ``step * phi``: towards 0 up to one half, towards 1 above, clipped to [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prox_binary(np.array([-3.0, 0.4, 0.5, 0.7, 2.0]), step=0.1)
+    array([0. , 0.2, 0.3, 0.9, 1. ])
+    """
+    # -2 step or +2 step, by arithmetic: three times as fast as np.where.
+    moved = (point > 0.5).astype(point.dtype)
+    moved *= 4 * step
+    moved -= 2 * step
+    moved += point
+    return np.clip(moved, 0.0, 1.0, out=moved)

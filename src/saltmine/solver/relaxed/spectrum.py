@@ -1,4 +1,4 @@
-"""How many patterns to start from: singular values that stand out of the noise."""
+"""The number of patterns to start from: singular values above the noise level."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from saltmine.solver.relaxed.operator import Operator
 
 Floats = NDArray[np.float32]
 
-# Half-steps of the subspace iteration; the values that matter stand clear of the rest.
-SWEEPS = 3
-BLOCK = 48
+# Few iterations are enough: the values that matter are well separated from the rest.
+N_ITERATIONS = 3
+# Singular values that are computed first; the number is doubled while all of them are above the noise level.
+FIRST_BLOCK = 48
 
 
-def count_signals(data: Operator, rng: np.random.Generator, most: int) -> int:
-    """Count the singular values of the standardised data above the edge of pure noise, at most ``most``.
+def count_signals(data: Operator, rng: np.random.Generator, max_n: int) -> int:
+    """Count the singular values of the standardised data above those of pure noise, at most ``max_n``.
 
-    With every item brought to mean 0 and variance 1, the largest singular value of noise is near ``sqrt(m) +
-    sqrt(n)``, whatever the frequencies of the items (Marchenko & Pastur). What exceeds it is structure: a lower bound
-    of the number of patterns that does not depend on luck. Folded data gives the values of the input.
+    With every item scaled to mean 0 and variance 1, the largest singular value of noise is near ``sqrt(m) + sqrt(n)``
+    for any frequencies of the items (Marchenko & Pastur). The number of larger values is a lower bound of the number of
+    patterns that does not depend on a random start. Folded data gives the values of the input.
     """
     edge = np.sqrt(data.weights.shape).sum()
-    most_values = min(data.shape)
-    block = BLOCK
+    n_values = min(data.shape)
+    block = FIRST_BLOCK
     while True:
-        block = min(block, most_values)
-        values = _largest(data, block, rng)
-        count = int(np.count_nonzero(values > edge))
-        # If the whole block stands out, there may be more.
-        if count < block or block >= min(most_values, most):
-            return min(count, most)
+        block = min(block, n_values)
+        count = int(np.count_nonzero(_largest_singular_values(data, block, rng) > edge))
+        # If all values of the block are above the edge, there may be more.
+        if count < block or block >= min(n_values, max_n):
+            return min(count, max_n)
         block *= 2
 
 
-def _largest(data: Operator, block: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _largest_singular_values(data: Operator, block: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return estimates of the largest singular values by subspace iteration, from below."""
     c = len(data.blocks)
     frequency = (data.item_counts / data.weights.shape[0]).astype(np.float32)
@@ -42,7 +42,7 @@ def _largest(data: Operator, block: int, rng: np.random.Generator) -> NDArray[np
     # k identical rows have the singular values of one, times sqrt(k).
     root = np.sqrt(data.weights.rows, dtype=np.float32)[:, None]
     right = rng.standard_normal((data.shape[1], block), dtype=np.float32)
-    for _ in range(SWEEPS):
+    for _ in range(N_ITERATIONS):
         weights = np.ascontiguousarray(scale * right)
         left = root * (data.times(np.repeat(weights[None], c, axis=0)) - frequency @ weights)
         left = np.ascontiguousarray(root * np.linalg.qr(left)[0])
@@ -52,7 +52,7 @@ def _largest(data: Operator, block: int, rng: np.random.Generator) -> NDArray[np
 
 
 def _item_scale(data: Operator) -> Floats:
-    """Return what brings every item to variance 1, as a column, times the root of how often the item occurs."""
+    """Return the factors that scale items to variance 1, times the roots of their multiplicities, as a column."""
     share = data.item_counts / data.weights.shape[0]
     varies = share < 1
     scale = np.zeros(data.shape[1], dtype=np.float32)
