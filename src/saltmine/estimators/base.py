@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from saltmine.plots import Plots
 
 
-def importimport_fitting() -> ModuleType:
+def import_fitting() -> ModuleType:
     """Return the module of compiled code."""
     # Compiled code would slow the import.
     from saltmine.estimators import fitting
