@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from saltmine.experiments.experiment import Row, made_with
-from saltmine.experiments.genome_figure import CLASS_NAMES, draw
+from experiments.experiment import Row, code_versions
+from experiments.genome_figure import CLASS_NAMES, draw
 from saltmine.markdown import markdown_table
 
 #: What the paper reports of its data: patterns, and the mean and standard deviation of their sizes, as printed.
@@ -91,7 +91,7 @@ def _what_was_measured(rows: Sequence[Row]) -> str:
         f"{_listed(row['seed'] for row in rows)}, {len(rows[0]['labels'])} samples of 18 patients ({counts}), "
         f"{genomes}, {_listed((row['columns'] for row in rows), ',')} columns. So the paper's figures show whether the "
         "picture is alike, not which search is better. Fits by `CSalt()` of "
-        f"{made_with(rows)} took {_listed((row['seconds'] for row in rows), '.0f')} s."
+        f"{code_versions(rows)} took {_listed((row['seconds'] for row in rows), '.0f')} s."
     )
 
 

@@ -14,19 +14,20 @@ import pytest
 from click.testing import CliRunner
 
 import saltmine
-from saltmine.cli.main import cli
+from experiments import EXPERIMENTS, command, find
+from experiments.experiment import Experiment, SkipTask
+from experiments.planted import CURVES, SERIES, measure, plant, ranks_told, tasks_of
+from experiments.planted_page import standing, summarise, verdict
+from experiments.running import Forecast, TaskResult, run_all
+from experiments.store import Store, StoreError, back_up, commit
 from saltmine.datasets import C3, C4
-from saltmine.experiments import EXPERIMENTS, find
-from saltmine.experiments.experiment import Experiment, LeftOut
-from saltmine.experiments.planted import CURVES, SERIES, measure, plant, ranks_told, tasks_of
-from saltmine.experiments.planted_page import standing, summarise, verdict
-from saltmine.experiments.running import Forecast, run_all
-from saltmine.experiments.store import Store, StoreError, commit, put_aside
 from saltmine.metrics import class_rank
+
+ROOT = Path(__file__).parents[2]
 
 
 def run(*arguments):
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+    return CliRunner().invoke(command.cli, [str(argument) for argument in arguments])
 
 
 def invented(task, quality=0.9):
@@ -149,17 +150,17 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
     (tmp_path / "runs.jsonl").write_text('{"F": 1}\n{"F": 2}\n')
     with pytest.raises(StoreError, match=r"Line 1 of .*runs.jsonl is no run; mend or remove it"):
         Store(tmp_path, "noise")
-    put_aside(tmp_path)
+    back_up(tmp_path)
     assert (tmp_path / "runs.jsonl.old").read_text().startswith('{"F": 1}')
     Store(tmp_path, "rank").add({"method": "csalt"}, {"F": 1.0})
     with pytest.raises(StoreError, match=r"holds runs of 'rank'; choose another folder \(-o\)"):
         Store(tmp_path, "noise")
-    Store(tmp_path, "rank").demand_this_version()
+    Store(tmp_path, "rank").check_version()
     text = (tmp_path / "runs.jsonl").read_text().replace(saltmine.__version__, "0.0.7")
     (tmp_path / "runs.jsonl").write_text(text)
     with pytest.raises(StoreError, match=r"holds runs of saltmine 0.0.7, and this is .*--force begins anew"):
-        Store(tmp_path, "rank").demand_this_version()
-    put_aside(tmp_path)
+        Store(tmp_path, "rank").check_version()
+    back_up(tmp_path)
     assert (tmp_path / "runs.jsonl.old").read_text().startswith('{"F": 1}')
     assert (tmp_path / "runs.jsonl.old1").read_text() == text
 
@@ -167,7 +168,7 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
 def test_the_commit_is_that_of_the_code():
     root = Path(saltmine.__file__).parent
     call = subprocess.run(["git", "-C", root, "rev-parse", "HEAD"], capture_output=True, text=True)
-    if call.returncode or not (root.parents[2] / ".git").exists():
+    if call.returncode or not (root.parents[1] / ".git").exists():
         pytest.skip("saltmine does not run from its repository here")
     assert call.stdout.startswith(commit().rstrip("+"))
     assert len(commit().rstrip("+")) >= 10
@@ -175,7 +176,7 @@ def test_the_commit_is_that_of_the_code():
 
 def _double(task, data):
     if task["x"] == 6:
-        raise LeftOut("Six is left out.")
+        raise SkipTask("Six is left out.")
     if "absent" in task["method"]:
         raise ImportError("It needs a package that is not there.")
     return {"double": 2 * task["x"], "process": os.getpid()}
@@ -206,11 +207,12 @@ def test_all_tasks_are_run_and_missing_packages_leave_a_method_out(parallel):
 def test_the_forecast_goes_by_the_method():
     tasks = [{"method": "slow"}] * 3 + [{"method": "fast"}] * 3
     forecast = Forecast(tasks, jobs=2)
-    forecast.ended(tasks[0], 10.0)
-    forecast.ended(tasks[3], 2.0)
+    forecast.update(TaskResult(tasks[0], {}, "", False, 10.0))
+    forecast.update(TaskResult(tasks[3], {}, "", False, 2.0))
     assert forecast.seconds_left() == (2 * 10.0 + 2 * 2.0) / 2
-    forecast.leave_out("slow")
-    forecast.ended(tasks[0], None)
+    for _ in range(2):
+        forecast.update(TaskResult(tasks[1], None, "a package is missing", True, 0.1))
+    forecast.update(TaskResult(tasks[0], None, "not here", False, 0.1))
     assert forecast.seconds_left() == 2 * 2.0 / 2
     assert forecast.tasks_left() == 2
 
@@ -269,7 +271,7 @@ def test_the_table_has_means_and_deviations_over_the_matrices():
 @pytest.mark.parametrize("name", list(SERIES))
 def test_figure_table_and_page_come_from_the_runs_alone(name, tmp_path):
     fill(tmp_path, name, quick=False)
-    result = run("reproduce", name, "-o", tmp_path, "--plot-only")
+    result = run(name, "-o", tmp_path, "--plot-only")
     assert result.exit_code == 0, result.output
     assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     table = pd.read_csv(tmp_path / f"{name}.csv")
@@ -287,7 +289,7 @@ def test_the_command_goes_on_where_it_stopped(tmp_path):
     """Two runs are missing: they are made, in other processes, and the others are left as they are."""
     fill(tmp_path, "noise", but=lambda task: task["method"] == "csalt" and task["noise"] == 0.0 and task["seed"] > 5001)
     before = (tmp_path / "runs.jsonl").read_text()
-    result = run("reproduce", "noise", "--quick", "--jobs", 2, "-o", tmp_path)
+    result = run("noise", "--quick", "--jobs", 2, "-o", tmp_path)
     assert result.exit_code == 0, result.output
     assert "58 of 60 runs are there already." in result.output
     after = (tmp_path / "runs.jsonl").read_text()
@@ -301,8 +303,8 @@ def test_the_command_goes_on_where_it_stopped(tmp_path):
 def test_an_interrupted_command_keeps_what_is_done(tmp_path):
     """The runs that are missing take half a minute each; Ctrl-C ends them at once."""
     left = fill(tmp_path, "noise", but=lambda task: task["method"] == "paper")
-    command = [sys.executable, "-m", "saltmine", "reproduce", "noise", "--quick", "--jobs", "2", "-o", str(tmp_path)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    arguments = [sys.executable, "-m", "experiments", "noise", "--quick", "--jobs", "2", "-o", str(tmp_path)]
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     seen = process.stderr.readline()
     assert "48 of 60 runs are there already." in seen
     time.sleep(3)
@@ -318,32 +320,30 @@ def test_an_interrupted_command_keeps_what_is_done(tmp_path):
 
 
 def test_a_process_that_dies_costs_one_line(tmp_path, monkeypatch):
-    from saltmine.cli import reproduce
-
     tasks = [{"method": "a", "x": 1}]
     dying = Experiment("noise", "Noise", lambda quick: tasks, _end_the_process, lambda rows, folder: "")
-    monkeypatch.setattr(reproduce, "find", lambda name: dying)
-    result = run("reproduce", "noise", "--jobs", 2, "-o", tmp_path, "-q")
+    monkeypatch.setattr(command, "find", lambda name: dying)
+    result = run("noise", "--jobs", 2, "-o", tmp_path, "-q")
     assert result.exit_code == 1
     assert "There was not enough memory, or a process was ended; what is done is saved in" in result.output
 
 
 def test_mistakes_get_one_line(tmp_path):
-    assert run("reproduce", "nonsense").exit_code == 2
-    empty = run("reproduce", "noise", "--plot-only", "-o", tmp_path / "none")
+    assert run("nonsense").exit_code == 2
+    empty = run("noise", "--plot-only", "-o", tmp_path / "none")
     assert empty.exit_code == 2
     assert "holds no runs of 'noise'; run it without --plot-only first." in empty.output
     assert not (tmp_path / "none").exists()
     (tmp_path / "file").write_text("")
-    assert "is a file; name a folder" in run("reproduce", "noise", "-o", tmp_path / "file").output
+    assert "is a file; name a folder" in run("noise", "-o", tmp_path / "file").output
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "noise.csv").write_text("my,own\n")
-    refused = run("reproduce", "noise", "-o", tmp_path / "mine")
+    refused = run("noise", "-o", tmp_path / "mine")
     assert refused.exit_code == 2
     assert "noise.csv is not of an earlier run; choose another folder, or --force replaces it." in refused.output
     assert (tmp_path / "mine" / "noise.csv").read_text() == "my,own\n"
     fill(tmp_path / "rank", "rank")
-    other = run("reproduce", "noise", "-o", tmp_path / "rank")
+    other = run("noise", "-o", tmp_path / "rank")
     assert other.exit_code == 2
     assert "holds runs of 'rank'; choose another folder (-o)." in other.output
 
@@ -351,18 +351,18 @@ def test_mistakes_get_one_line(tmp_path):
 def test_all_goes_by_what_is_there(tmp_path):
     fill(tmp_path / "noise", "noise")
     fill(tmp_path / "rank", "rank")
-    result = run("reproduce", "all", "--plot-only", "-o", tmp_path)
+    result = run("all", "--plot-only", "-o", tmp_path)
     assert result.exit_code == 0, result.output
     assert (tmp_path / "noise" / "noise.png").exists()
     assert (tmp_path / "rank" / "rank.md").exists()
     assert not (tmp_path / "text").exists()
-    nothing = run("reproduce", "all", "--plot-only", "-o", tmp_path / "none")
+    nothing = run("all", "--plot-only", "-o", tmp_path / "none")
     assert nothing.exit_code == 2
     assert "holds no runs of 'noise'" in nothing.output
 
 
 def test_data_that_is_not_there_is_missed_before_anything_is_run(tmp_path):
-    result = run("reproduce", "all", "--data", tmp_path / "typo", "-o", tmp_path / "out")
+    result = run("all", "--data", tmp_path / "typo", "-o", tmp_path / "out")
     assert result.exit_code == 2
     assert f"{tmp_path / 'typo'} is not there; name the folder that has text/" in result.output
     assert not (tmp_path / "out").exists()
@@ -370,36 +370,34 @@ def test_data_that_is_not_there_is_missed_before_anything_is_run(tmp_path):
 
 def test_two_commands_do_not_work_in_the_same_folder(tmp_path):
     fill(tmp_path, "noise", but=lambda task: task["method"] == "csalt")
-    with Store(tmp_path, "noise").alone():
-        refused = run("reproduce", "noise", "--quick", "-o", tmp_path)
+    with Store(tmp_path, "noise").lock():
+        refused = run("noise", "--quick", "-o", tmp_path)
     assert refused.exit_code == 2
     assert "Another command is at work in" in refused.output
 
 
 def test_a_page_of_unfinished_runs_says_so(tmp_path):
     fill(tmp_path, "noise", but=lambda task: task["noise"] > 0.1)
-    result = run("reproduce", "noise", "--plot-only", "-o", tmp_path)
+    result = run("noise", "--plot-only", "-o", tmp_path)
     assert "**Unfinished**: 40 of 240 runs (60 with --quick) are there." in result.output
     fill(tmp_path / "all", "noise")
-    assert "Unfinished" not in run("reproduce", "noise", "--plot-only", "-o", tmp_path / "all").output
+    assert "Unfinished" not in run("noise", "--plot-only", "-o", tmp_path / "all").output
 
 
 def test_a_missing_simulator_is_missed_at_once(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "msprime", None)
-    result = run("reproduce", "genome", "--quick", "-o", tmp_path / "out")
+    result = run("genome", "--quick", "-o", tmp_path / "out")
     assert result.exit_code == 2
-    assert "Simulated genomes need msprime; pip install 'saltmine[genome]'." in result.output
+    assert "Simulated genomes need msprime; pip install 'saltmine[experiments]'." in result.output
     assert not (tmp_path / "out").exists()
 
 
 def test_force_begins_anew_and_keeps_the_old_runs(tmp_path, monkeypatch):
-    from saltmine.cli import reproduce
-
     tasks = [{"method": "a", "x": 1}]
     double = Experiment("noise", "Noise", lambda quick: tasks, _double, lambda rows, folder: f"{len(rows)} runs")
-    monkeypatch.setattr(reproduce, "find", lambda name: double)
+    monkeypatch.setattr(command, "find", lambda name: double)
     for _ in range(2):
-        result = run("reproduce", "noise", "--jobs", 1, "-o", tmp_path, "--force")
+        result = run("noise", "--jobs", 1, "-o", tmp_path, "--force")
         assert result.exit_code == 0, result.output
         assert "1 runs" in result.output
     assert len(Store(tmp_path, "noise").rows) == 1
@@ -407,10 +405,9 @@ def test_force_begins_anew_and_keeps_the_old_runs(tmp_path, monkeypatch):
 
 
 def test_the_page_of_all_experiments_is_made_from_stored_runs(tmp_path):
-    script = Path(__file__).parents[2] / "benchmarks" / "results.py"
     fill(tmp_path / "runs" / "noise", "noise", quality=0.875)
-    command = [sys.executable, script, tmp_path / "runs", "--docs", tmp_path / "docs"]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    arguments = [sys.executable, "-m", "experiments.results_page", tmp_path / "runs", "--docs", tmp_path / "docs"]
+    result = subprocess.run(arguments, capture_output=True, text=True, check=True, cwd=ROOT)
     assert "imbalance: no runs" in result.stdout
     page = (tmp_path / "docs" / "results.md").read_text()
     assert "level at 3" in page
@@ -423,7 +420,7 @@ def test_the_page_of_all_experiments_is_made_from_stored_runs(tmp_path):
 @pytest.mark.parametrize("package", ["matplotlib", "wordcloud"])
 def test_what_draws_the_figure_is_missed_before_anything_is_run(package, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    result = run("reproduce", "noise", "-o", tmp_path / "out")
+    result = run("noise", "-o", tmp_path / "out")
     assert result.exit_code == 2
     assert f"The figures need {package}; install it with: pip install 'saltmine[report]'." in result.output
     assert not (tmp_path / "out").exists()

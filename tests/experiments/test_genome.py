@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from experiments.genome import GENOME, agreement, count_distinct, recovered
+from experiments.genome_figure import shared_patterns
+from experiments.simulated_genomes import Program
 from saltmine import CSalt
 from saltmine.datasets import make_planted
-from saltmine.datasets.genomes import Program
-from saltmine.experiments.genome import GENOME, agreement, count_distinct, recovered
-from saltmine.experiments.genome_figure import shared_patterns
 
 TASK = {"method": "csalt", "total_bp": 2e6, "seed": 11}
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from saltmine.experiments.experiment import Row, made_with
-from saltmine.experiments.planted import CURVES, Series
+from experiments.experiment import Row, code_versions
+from experiments.planted import CURVES, Series
 from saltmine.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def write(series: Series, rows: Sequence[Row], folder: Path) -> str:
     return "\n\n".join(
         [
             f"# {series.title}",
-            _what_was_measured(series, runs, made_with(rows)),
+            _what_was_measured(series, runs, code_versions(rows)),
             WHAT_IS_SHOWN,
             *(verdict(series, runs, rival) for rival in rivals),
             f"![{series.title}: F-measure, recall of alterations and number of patterns]({series.name}.png)",

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from saltmine.experiments import clouds
-from saltmine.experiments.corpora import CORPORA, Corpus
-from saltmine.experiments.experiment import Row, made_with
+from experiments import text_clouds
+from experiments.experiment import Row, code_versions
+from experiments.text_corpora import CORPORA, Corpus
 from saltmine.markdown import markdown_table
 
 TITLES = {
@@ -92,7 +92,7 @@ def write(rows: Sequence[Row], folder: Path) -> str:
             )
     pd.DataFrame(_tidy_lines(measured)).to_csv(folder / "text.csv", index=False)
     _tidy_claims(rows).to_csv(folder / "text_patterns.csv", index=False)
-    clouds.draw(rows, {method: TITLES[method] for method in DRAWN}, folder / "text.png")
+    text_clouds.draw(rows, {method: TITLES[method] for method in DRAWN}, folder / "text.png")
     return "\n\n".join(
         [
             "# Texts",
@@ -123,7 +123,7 @@ def _what_was_measured(runs: Sequence[Row]) -> str:
     corpora = ", ".join(CORPORA[name].title for name in CORPORA if any(row["corpus"] == name for row in runs))
     methods = ", ".join(TITLES[name] for name in TITLES if any(row["method"] == name for row in runs))
     return (
-        f"{len(runs)} fits with {made_with(runs)}: {methods} on {corpora}. C-Salt and Primp may find 30 patterns "
+        f"{len(runs)} fits with {code_versions(runs)}: {methods} on {corpora}. C-Salt and Primp may find 30 patterns "
         "at most, Dbssl1 30 common ones and 30 of each class, Dbssl2 15 of each kind. Rows are documents and "
         "items the words in them: of three or more letters, in their basic form, without stop words (a list "
         "beside the documents, else scikit-learn's). Of news posts, subject and body are taken. Empty rows and "
