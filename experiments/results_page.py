@@ -35,7 +35,8 @@ def write_page(runs: Path, docs: Path) -> None:
     for name in EXPERIMENTS:
         if rows[name]:
             sections.append(_section(name, find(name).write(rows[name], runs / name)))
-            shutil.copy(runs / name / f"{name}.png", pictures)
+            # Moved: beside the stored runs only what they consist of and their tables are kept.
+            shutil.move(runs / name / f"{name}.png", pictures / f"{name}.png")
         else:
             print(f"{name}: no runs in {runs / name}; it is left out.")
     page = "\n\n".join([_introduction(rows), *sections])
