@@ -7,7 +7,7 @@
 
 Shapes are columns x rows, as in the paper. Every line is the mean over the shapes of one case; seeds start at 5000 and
 were never tuned on. Beside C-Salt stands scikit-learn's NMF in the same run, at the planted rank and with the
-thresholds that give it the best F-measure: a rival that is told what the others have to find. "planted start" is the
+thresholds that give it the best F-measure: a baseline that is told what the others have to find. "planted start" is the
 refinement of saltmine started from the planted model itself: what is left there is what the noise does not show.
 """
 

@@ -41,9 +41,9 @@ def fits(matrices: list[Planted]) -> tuple[float, float]:
         for seed in range(2):
             model = CSalt(random_state=seed)
             ours.append(timed(partial(model.fit, planted.X, planted.y))[1])
-            rival = NMF(RANK, solver="cd", init="nndsvd", random_state=seed)
+            baseline = NMF(RANK, solver="cd", init="nndsvd", random_state=seed)
             dense = planted.X.astype(np.float64)
-            nmf.append(timed(partial(rival.fit_transform, dense))[1])
+            nmf.append(timed(partial(baseline.fit_transform, dense))[1])
     return statistics.median(ours), statistics.median(nmf)
 
 

@@ -64,16 +64,16 @@ def _introduction(rows: dict[str, list[Row]]) -> str:
 
 
 def _planted_lines(rows: dict[str, list[Row]]) -> list[list[str]]:
-    """Return how C-Salt compares with every rival in the experiments on planted data."""
+    """Return how C-Salt compares with every baseline in the experiments on planted data."""
     lines = []
     for name, series in SERIES.items():
         runs = pd.DataFrame(rows[name])
-        for rival in series.methods[1:] if rows[name] else ():
-            if (runs["method"] == rival).any():
-                cells = [standing_in_words(series, runs, rival, measure) for measure in ("F", "rec_V")]
-                precision = of_both(series, runs, rival, "pre_V").mean()
+        for baseline in series.methods[1:] if rows[name] else ():
+            if (runs["method"] == baseline).any():
+                cells = [standing_in_words(series, runs, baseline, measure) for measure in ("F", "rec_V")]
+                precision = of_both(series, runs, baseline, "pre_V").mean()
                 told_apart = f"{precision['ours']:.2f} against {precision['theirs']:.2f}"
-                lines.append([series.title, CURVES[rival][0], *cells, told_apart])
+                lines.append([series.title, CURVES[baseline][0], *cells, told_apart])
     return lines
 
 

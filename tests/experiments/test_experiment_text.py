@@ -422,8 +422,8 @@ def test_methods_with_fewer_errors_are_named(rows):
             "truncated": {"rss": truncated, "owners": [1, 0, 0]},
         }
 
-    said = text_page.rivals({"csalt": row(500, 600), "primp": row(500, 601), "dbssl2": row(400, 600)})
-    assert "Dbssl2 (0.400 with 6) has fewer errors than C-Salt (0.500 with 6 patterns). No other method" in said
+    said = text_page.baselines({"csalt": row(500, 600), "primp": row(500, 601), "dbssl2": row(400, 600)})
+    assert "Dbssl2 (0.400 with 6) has fewer errors than C-Salt (0.500 with 6 patterns).\nNo other method" in said
     assert "Primp" not in said
 
 

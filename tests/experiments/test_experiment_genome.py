@@ -182,7 +182,7 @@ def a_usage(*samples):
         ),
         ({"usage": [a_usage(0, 18, 36)]}, "No pattern of several patients is used in all three classes"),
         ({"one_class": 0}, "As in the paper, no pattern is used in one class only."),
-        ({"one_class": 4}, "4 patterns are used in one class only. In the paper there are none"),
+        ({"one_class": 4}, "4 patterns are used in one class only.\nIn the paper there are none"),
         ({"altered_sizes": {"N": [1], "T": [2], "R": [30]}}, "the largest in relapse (30); as in the paper."),
         ({"altered_sizes": {"N": [0], "T": [0], "R": [0]}}, "There are no alterations."),
         ({"altered_sizes": {"N": [1], "T": [2], "R": [0]}}, "in primary tumour (2); in the paper in relapse (3,800)."),
