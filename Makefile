@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-quick bench-scale bench-methods wheel-check clean
+.PHONY: help demo test lint bench bench-quick bench-scale bench-methods reproduce results-page wheel-check clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -38,34 +38,44 @@ lint: $(VENV)/.dev ## Check style and types
 TEXT ?=
 
 bench: $(VENV)/.dev ## Measure quality and time, all cases (about half an hour)
-	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/plain.py
-	$(BIN)/python benchmarks/digits.py
-	$(BIN)/python benchmarks/noise.py
-	$(BIN)/python benchmarks/reading.py
-	$(BIN)/python benchmarks/report.py
-	$(if $(TEXT),$(BIN)/python benchmarks/text.py $(TEXT))
-	$(BIN)/python benchmarks/planted.py -o out/planted.csv
-	$(BIN)/python benchmarks/ablation.py
+	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.plain
+	$(BIN)/python -m benchmarks.digits
+	$(BIN)/python -m benchmarks.noise
+	$(BIN)/python -m benchmarks.reading
+	$(BIN)/python -m benchmarks.report
+	$(if $(TEXT),$(BIN)/python -m benchmarks.text $(TEXT))
+	$(BIN)/python -m benchmarks.planted -o out/planted.csv
+	$(BIN)/python -m benchmarks.ablation
 
 bench-quick: $(VENV)/.dev ## A few of these measurements in about two minutes
-	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/planted.py --quick -o out/planted-quick.csv
+	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.planted --quick -o out/planted-quick.csv
 
 # Where a simulated genome is, if anywhere: make bench-scale GENOME=folder
 GENOME ?=
 
 bench-scale: $(VENV)/.dev ## Measure how time and memory grow, and the cluster's overhead (about half an hour)
-	$(BIN)/python benchmarks/products.py
-	$(BIN)/python benchmarks/cluster.py
-	$(if $(GENOME),$(BIN)/python benchmarks/scale.py --genome $(GENOME))
-	$(BIN)/python benchmarks/scale.py -o out
+	$(BIN)/python -m benchmarks.products
+	$(BIN)/python -m benchmarks.cluster
+	$(if $(GENOME),$(BIN)/python -m benchmarks.scale --genome $(GENOME))
+	$(BIN)/python -m benchmarks.scale -o out
 
 bench-methods: $(VENV)/.dev ## Compare all methods on the paper's default matrices (about half an hour)
-	$(BIN)/python benchmarks/methods.py -o out/methods.csv
+	$(BIN)/python -m benchmarks.methods -o out/methods.csv
+
+# Which experiment of the paper, and its options: make reproduce EXPERIMENT=noise OPTIONS="--quick --jobs 2"
+EXPERIMENT ?= --help
+OPTIONS ?=
+
+reproduce: $(VENV)/.dev ## Run an experiment of the paper; without EXPERIMENT=..., list them
+	$(BIN)/python -m experiments $(EXPERIMENT) $(OPTIONS)
+
+results-page: $(VENV)/.dev ## Write docs/results.md from the runs stored in experiments/results
+	$(BIN)/python -m experiments.results_page
 
 wheel-check: $(VENV)/.dev ## Install the wheel into an empty environment and time its import
-	$(BIN)/python benchmarks/wheel.py
+	$(BIN)/python -m benchmarks.wheel
 
 clean: ## Remove the environment and all output
 	rm -rf $(VENV) out dist build

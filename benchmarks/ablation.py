@@ -1,6 +1,6 @@
 """What every part of the solver is good for: each switched off in turn, on matrices that nothing was tuned on.
 
-    python benchmarks/ablation.py
+    python -m benchmarks.ablation
 
 Means over the paper's four shapes, seeds from 5000 up.
 """
@@ -8,24 +8,25 @@ Means over the paper's four shapes, seeds from 5000 up.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from planted import FIRST_SEED, SHAPES, Case, cases, plant
 from rich.console import Console
 from rich.table import Table
 
 import saltmine.solver.local_search
 import saltmine.solver.mdl_search
 import saltmine.solver.relaxed.accelerated
+from benchmarks.planted import Case, cases, plant
+from experiments.measuring import timed
+from experiments.planted import FIRST_SEED, SHAPES, true_length
 from saltmine import CSalt
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
-from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
+from saltmine.metrics import alteration_recall, class_rank, f_measure
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.objective import Factors
@@ -68,7 +69,7 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "no relaxed start": _changed((algorithms, "START_FACTOR", 0.0), (algorithms, "START_MORE", 0)),
     "start at twice the rank": _changed((algorithms, "START_FACTOR", 3.0)),
     "no growing penalty": _changed((algorithms, "RAMP", 1)),
-    "no inertia": _changed((accelerated, "MOST_INERTIA", 0.0)),
+    "no inertia": _changed((accelerated, "MAX_INERTIA", 0.0)),
     "one step per class (spectral norm)": _changed((AcceleratedDescent, "_steps", _spectral_steps)),
     "rounding at one half": _changed((algorithms, "_round", _round_at_half)),
     "unweighted cross term": _changed(
@@ -87,13 +88,10 @@ VARIANTS: dict[str, Callable[[], Any]] = {
 def measure(variant: str, case: Case, seed: int, shape: tuple[int, int]) -> list[float]:
     planted = plant(case, shape, seed)
     with VARIANTS[variant]():
-        begin = time.perf_counter()
-        model = CSalt(random_state=seed).fit(planted.X, planted.y)
-        took = time.perf_counter() - begin
-    truth = description_length(planted.X, planted.y, planted.components, planted.alterations, planted.usage)
+        model, seconds = timed(lambda: CSalt(random_state=seed).fit(planted.X, planted.y))
     off = float(np.mean(class_rank(model) - class_rank(planted)))
     recall = alteration_recall(planted, model)
-    return [f_measure(planted, model), recall, off, model.description_length_ / truth, took]
+    return [f_measure(planted, model), recall, off, model.description_length_ / true_length(planted), seconds]
 
 
 def main() -> None:
@@ -106,8 +104,8 @@ def main() -> None:
         for variant in VARIANTS:
             if args.variant in variant:
                 rows = [measure(variant, case, FIRST_SEED + k, shape) for k, shape in enumerate(SHAPES)]
-                F, recall, off, ratio, took = np.nanmean(rows, axis=0)
-                numbers = f"{F:.3f}", f"{recall:.3f}", f"{off:+.1f}", f"{ratio:.3f}", f"{took:.1f}"
+                F, recall, off, ratio, seconds = np.nanmean(rows, axis=0)
+                numbers = f"{F:.3f}", f"{recall:.3f}", f"{off:+.1f}", f"{ratio:.3f}", f"{seconds:.1f}"
                 table.add_row(case.name, variant, *numbers)
                 Console(stderr=True).print(case.name, variant, *numbers, highlight=False)
     Console(width=110).print(table)

@@ -1,6 +1,6 @@
 """Asso on bit sets against Asso in plain numpy, in one process.
 
-    python benchmarks/asso.py
+    python -m benchmarks.asso
 
 1000 rows, 800 columns, 24 patterns at one threshold; times are the shortest of five after compilation. Both find the
 same error, as they take the same steps.
@@ -8,12 +8,10 @@ same error, as they take the same steps.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.measuring import alternating_times
 from saltmine import Asso
 from saltmine.datasets import make_planted
 
@@ -38,24 +36,17 @@ def plain(data: NDArray[np.bool_], rank: int, tau: float) -> int:
     return int((covered != data).sum())
 
 
-def fastest(run: Callable[[], int], times: int = 5) -> tuple[float, int]:
-    seconds = []
-    for _ in range(times):
-        begin = time.perf_counter()
-        error = run()
-        seconds.append(time.perf_counter() - begin)
-    return min(seconds), error
-
-
 def main() -> None:
     data = make_planted(800, [500, 500], RANK, noise=0.1, random_state=5000).X
 
     def ours() -> int:
         return int(Asso(rank=RANK, tau=TAU).fit(data).noise_counts_.sum())
 
-    ours()
-    seconds, error = fastest(ours)
-    reference, same = fastest(lambda: plain(data, RANK, TAU))
+    def theirs() -> int:
+        return plain(data, RANK, TAU)
+
+    error, same = ours(), theirs()
+    seconds, reference = map(min, alternating_times([ours, theirs], rounds=5))
     print(f"saltmine     {seconds:7.2f} s   {error:,} cells in error")
     print(f"plain numpy  {reference:7.2f} s   {same:,} cells in error, {reference / seconds:.1f} x the time")
 

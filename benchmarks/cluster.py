@@ -1,6 +1,6 @@
 """What a round of calls on the blocks costs on Dask, beside the work itself, and what more workers gain.
 
-    python benchmarks/cluster.py
+    python -m benchmarks.cluster
 
 Workers of LocalCluster have one thread each. Three tables, medians of alternating rounds:
 
@@ -13,8 +13,7 @@ Workers of LocalCluster have one thread each. Three tables, medians of alternati
 from __future__ import annotations
 
 import statistics
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -22,6 +21,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 from numpy.typing import NDArray
 
+from experiments.measuring import Work, alternating_times
 from saltmine.data.threads import ThreadTeam
 from saltmine.distributed.columns import ColumnBlock
 from saltmine.distributed.executor import Crew, DaskExecutor, LocalExecutor
@@ -30,8 +30,6 @@ from saltmine.solver.wide_extension import Extension, Start
 
 ROUNDS = 100
 N_ROWS, RANK, N_BLOCKS = 56, 12, 8
-
-Works = dict[str, Callable[[], object]]
 
 
 class Echo:
@@ -56,7 +54,7 @@ class Planted:
         self.labels = Labels(np.arange(N_ROWS) // (N_ROWS // 2), 2)
         self.make_block = partial(ColumnBlock, numbers=self.labels.numbers, n_classes=self.labels.n_classes)
 
-    def turn_of(self, crew: Crew) -> Callable[[], object]:
+    def turn_of(self, crew: Crew) -> Work:
         """Solve everything once; return a turn that solves and weighs again."""
         layout = self.labels.rows().layout
         extension = Extension(crew, layout, alterations=True, alpha=0.01)
@@ -71,15 +69,10 @@ class Planted:
         return turn
 
 
-def milliseconds(works: Works, rounds: int = ROUNDS) -> dict[str, float]:
+def milliseconds(works: dict[str, Work], rounds: int = ROUNDS) -> dict[str, float]:
     """Return the median of every work, all of them taking turns."""
-    times: dict[str, list[float]] = {name: [] for name in works}
-    for _ in range(rounds):
-        for name, work in works.items():
-            begin = time.perf_counter()
-            work()
-            times[name].append(1e3 * (time.perf_counter() - begin))
-    return {name: statistics.median(taken) for name, taken in times.items()}
+    times = alternating_times(list(works.values()), rounds)
+    return {name: 1e3 * statistics.median(seconds) for name, seconds in zip(works, times, strict=True)}
 
 
 @contextmanager
@@ -89,7 +82,7 @@ def workers(count: int) -> Iterator[Client]:
         yield client
 
 
-def round_of(crew: Crew, numbers: NDArray[np.float64]) -> Callable[[], object]:
+def round_of(crew: Crew, numbers: NDArray[np.float64]) -> Work:
     return lambda: crew.run("back", numbers)
 
 

@@ -1,6 +1,6 @@
 """Does the class whose patterns encode a row in the fewest nats name the digit? Beside it, BernoulliNB.
 
-python benchmarks/digits.py
+python -m benchmarks.digits
 """
 
 from __future__ import annotations

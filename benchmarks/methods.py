@@ -1,8 +1,8 @@
 """The methods that C-Salt is compared with, each at its best setting, on the paper's default matrices.
 
-    python benchmarks/methods.py            # all methods, eight matrices, about half an hour on two cores
-    python benchmarks/methods.py --quick    # one matrix of every method but the slow ones, in two minutes
-    python benchmarks/methods.py --methods csalt asso --noise 0.2
+    python -m benchmarks.methods            # all methods, eight matrices, about half an hour on two cores
+    python -m benchmarks.methods --quick    # one matrix of every method but the slow ones, in two minutes
+    python -m benchmarks.methods --methods csalt asso --noise 0.2
 
 Two matrices for each of the paper's shapes (500 columns x 1600 rows, 1600 x 500, 800 x 1000, 1000 x 800), two classes,
 24 planted patterns: 8 common, 8 of each class. `CSalt()` is told nothing. Methods that need a rank are told the planted
@@ -15,8 +15,6 @@ factors made binary by the same search for thresholds as those of the joint fact
 from __future__ import annotations
 
 import argparse
-import time
-import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,10 +23,10 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
-from running import run_all
-from sklearn.decomposition import NMF
-from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.planted import run_nmf
+from experiments.measuring import run_to_csv, timed
+from experiments.planted import FIRST_SEED, SHAPES, true_length
 from saltmine.baselines.joint_nmf_search import round_joint
 from saltmine.comparison.figure import draw
 from saltmine.comparison.table import figures, load_compiled
@@ -36,14 +34,10 @@ from saltmine.data.bits import BitMatrix
 from saltmine.data.stacking import StackedMatrix
 from saltmine.datasets import make_planted
 from saltmine.estimators.base import PatternModel
-from saltmine.estimators.encoders import OneClass
 from saltmine.methods import METHODS, make
-from saltmine.metrics import description_length
 from saltmine.solver.solution import Solution
 
-SHAPES = ((500, 1600), (1600, 500), (800, 1000), (1000, 800))  # (columns, rows), as the paper lists them
 RANK, COMMON, SPECIFIC = 24, 8, 8
-FIRST_SEED = 5000
 SLOW = ("paper", "diffnorm")
 TAUS = (0.2, 0.25, 0.3, 0.4, 0.5)
 # Patterns that both classes use with their alterations as patterns of their own, as patterns of each class, or as one.
@@ -69,7 +63,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-class Nmf(OneClass, PatternModel):
+class Nmf(PatternModel):
     """scikit-learn's NMF as one of saltmine's estimators."""
 
     def __init__(self, *, rank: int = RANK, random_state: Any = None) -> None:
@@ -78,10 +72,7 @@ class Nmf(OneClass, PatternModel):
         self.binarize, self.verbose, self.callback = None, 0, None
 
     def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
-        nmf = NMF(n_components=self.rank, solver="cd", init="nndsvd", random_state=self.random_state)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            usage = nmf.fit_transform(data.matrix.astype(np.float64))
+        nmf, usage = run_nmf(data.matrix, self.rank, self.random_state)
         factors: Any = SimpleNamespace(patterns=nmf.components_.T[None], uses=np.ones((1, self.rank), dtype=bool))
         model, length = round_joint(factors, usage, bits, lambda value, done: None)
         return Solution(model, length, length, nmf.n_iter_)
@@ -100,14 +91,11 @@ def measure(method: str, setting: dict[str, Any], shape: tuple[int, int], noise:
     if method in METHODS:
         load_compiled(method)
     planted = make_planted(n, [m // 2, m - m // 2], RANK, noise=noise, random_state=seed)
-    begin = time.perf_counter()
     model = Nmf(random_state=seed, **setting) if method == "nmf" else make(method, random_state=seed, **setting)
-    model.fit(planted.X, planted.y)
-    seconds = time.perf_counter() - begin
-    truth = description_length(planted.X, planted.y, planted.components, planted.alterations, planted.usage)
+    _, seconds = timed(lambda: model.fit(planted.X, planted.y))
     measured = figures(model, planted)
     where = {"method": method, "setting": told(setting), "columns": n, "rows_of_data": m, "noise": noise, "seed": seed}
-    return {**where, **measured, "f/f*": measured["description_length"] / truth, "seconds": seconds}
+    return {**where, **measured, "f/f*": measured["description_length"] / true_length(planted), "seconds": seconds}
 
 
 COLUMNS = {
@@ -135,6 +123,13 @@ def best_settings(rows: pd.DataFrame) -> pd.DataFrame:
     )
     best = means.loc[means.groupby("method", sort=False)["f_measure"].idxmax()]
     return best.assign(shortest=means.groupby("method")["f/f*"].min()[best["method"]].to_numpy())
+
+
+def progress_line(row: dict[str, Any]) -> str:
+    return (
+        f"{row['method']} ({row['setting']}), {row['columns']} x {row['rows_of_data']}: "
+        f"F {row['f_measure']:.3f}, f/f* {row['f/f*']:.3f}, {row['seconds']:.1f} s"
+    )
 
 
 def show(best: pd.DataFrame) -> None:
@@ -177,15 +172,7 @@ def main() -> None:
         for setting in SETTINGS[method]
         for shape, seed in cases
     ]
-    progress, rows = Console(stderr=True), list[dict[str, Any]]()
-    for row in run_all(measure, todo, args.jobs, args.output):
-        rows.append(row)
-        progress.print(
-            f"{len(rows)}/{len(todo)}  {row['method']} ({row['setting']}), {row['columns']} x {row['rows_of_data']}: "
-            f"F {row['f_measure']:.3f}, f/f* {row['f/f*']:.3f}, {row['seconds']:.1f} s",
-            highlight=False,
-            soft_wrap=True,
-        )
+    rows = run_to_csv(measure, todo, args.jobs, args.output, progress_line)
     # Results come as they are ready; the table keeps the order of the methods.
     rows.sort(key=lambda row: methods.index(row["method"]))
     best = best_settings(pd.DataFrame(rows))

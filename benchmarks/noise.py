@@ -1,6 +1,6 @@
 """Pure noise: how many patterns are found where there are none.
 
-    python benchmarks/noise.py
+    python -m benchmarks.noise
 
 Fifty matrices of the paper's shapes with 2 to 4 classes: a common density from 0.02 to 0.5, or item frequencies spread
 from 0.01 to 0.9, evenly or evenly on a logarithmic scale. Seeds start at 5000 and were never tuned on.
@@ -13,11 +13,10 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.planted import FIRST_SEED, SHAPES
 from saltmine import CSalt
 
-SHAPES = ((500, 1600), (1600, 500), (800, 1000), (1000, 800))
 DENSITIES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
-FIRST_SEED = 5000
 
 
 def make_noise(seed: int) -> tuple[NDArray[np.bool_], NDArray[np.int64], str]:

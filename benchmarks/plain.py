@@ -3,7 +3,7 @@
 Kept as the yardstick for `CSalt(algorithm="paper")`, which takes the same steps in gram form. Run it to compare the
 time of one iteration in one process:
 
-    python benchmarks/plain.py
+    python -m benchmarks.plain
 """
 
 from __future__ import annotations

@@ -1,20 +1,19 @@
 """Planted structure: how much of it comes back, on the paper's shapes, classes, noise and imbalance.
 
-    python benchmarks/planted.py            # everything but the paper's algorithm, about ten minutes on two cores
-    python benchmarks/planted.py --quick    # a few cases in half a minute
-    python benchmarks/planted.py --methods paper    # the published algorithm, another hour
-    python benchmarks/planted.py --case "2 classes, noise 10%" --shape 800x1000 --repeats 8
+    python -m benchmarks.planted            # everything but the paper's algorithm, about ten minutes on two cores
+    python -m benchmarks.planted --quick    # a few cases in half a minute
+    python -m benchmarks.planted --methods paper    # the published algorithm, another hour
+    python -m benchmarks.planted --case "2 classes, noise 10%" --shape 800x1000 --repeats 8
 
 Shapes are columns x rows, as in the paper. Every line is the mean over the shapes of one case; seeds start at 5000 and
 were never tuned on. Beside C-Salt stands scikit-learn's NMF in the same run, at the planted rank and with the
-thresholds that give it the best F-measure: a rival that is told what the others have to find. "planted start" is the
+thresholds that give it the best F-measure: a baseline that is told what the others have to find. "planted start" is the
 refinement of saltmine started from the planted model itself: what is left there is what the noise does not show.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +21,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from running import run_all
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
+from experiments.measuring import run_to_csv, timed
+from experiments.planted import FIRST_SEED, SHAPES, true_length
 from saltmine import CSalt, Primp
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
@@ -37,9 +38,7 @@ from saltmine.metrics import alteration_recall, class_rank, description_length, 
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.rounding import best_thresholds
 
-SHAPES = ((500, 1600), (1600, 500), (800, 1000), (1000, 800))  # (n, m), as the paper lists them
 RANK = 24
-FIRST_SEED = 5000
 METHODS = ("saltmine", "planted start", "paper", "primp", "nmf")
 DEFAULT_METHODS = ("saltmine", "planted start", "nmf")
 QUICK_CASE = "2 classes, noise 10%"
@@ -89,12 +88,17 @@ def fit_from_truth(planted: Planted) -> Any:
     return SimpleNamespace(components=found.X.T, alterations=found.V.transpose(0, 2, 1), usage=usage, y=planted.y)
 
 
-def fit_nmf(planted: Planted, seed: int) -> Any:
-    """Fit NMF at the planted rank; scale every component to a largest entry of one, then threshold by the truth."""
-    nmf = NMF(n_components=len(planted.components), solver="cd", init="nndsvd", random_state=seed)
+def run_nmf(X: NDArray[np.bool_], rank: int, seed: Any) -> tuple[NMF, NDArray[np.float64]]:
+    """Return scikit-learn's NMF of the data, and its usage matrix."""
+    nmf = NMF(n_components=rank, solver="cd", init="nndsvd", random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        usage = nmf.fit_transform(planted.X.astype(np.float64))
+        return nmf, nmf.fit_transform(X.astype(np.float64))
+
+
+def fit_nmf(planted: Planted, seed: int) -> Any:
+    """Fit NMF at the planted rank; scale every component to a largest entry of one, then threshold by the truth."""
+    nmf, usage = run_nmf(planted.X, len(planted.components), seed)
     X = nmf.components_.T / np.maximum(nmf.components_.max(axis=1), 1e-12)
     Y = usage / np.maximum(usage.max(axis=0), 1e-12)
     c = len(planted.alterations)
@@ -109,19 +113,20 @@ def fit_nmf(planted: Planted, seed: int) -> Any:
     return as_found(best)
 
 
+def fit(method: str, planted: Planted, seed: int) -> Any:
+    """Fit a method to a planted matrix."""
+    if method == "nmf":
+        return fit_nmf(planted, seed)
+    if method == "planted start":
+        return fit_from_truth(planted)
+    kind = Primp if method == "primp" else CSalt
+    algorithm = "paper" if method == "paper" else "saltmine"
+    return kind(algorithm=algorithm, random_state=seed).fit(planted.X, planted.y)
+
+
 def measure(method: str, case: Case, shape: tuple[int, int], seed: int) -> dict[str, Any]:
     planted = plant(case, shape, seed)
-    begin = time.perf_counter()
-    if method == "nmf":
-        model = fit_nmf(planted, seed)
-    elif method == "planted start":
-        model = fit_from_truth(planted)
-    else:
-        kind = Primp if method == "primp" else CSalt
-        algorithm = "paper" if method == "paper" else "saltmine"
-        model = kind(algorithm=algorithm, random_state=seed).fit(planted.X, planted.y)
-    seconds = time.perf_counter() - begin
-    truth = description_length(planted.X, planted.y, planted.components, planted.alterations, planted.usage)
+    model, seconds = timed(lambda: fit(method, planted, seed))
     suffix = "_" if hasattr(model, "components_") else ""
     factors = [getattr(model, name + suffix) for name in ("components", "alterations", "usage")]
     return {
@@ -134,9 +139,16 @@ def measure(method: str, case: Case, shape: tuple[int, int], seed: int) -> dict[
         "rec_V": alteration_recall(planted, model),
         "rank": float(class_rank(model).mean()),
         "planted": float(class_rank(planted).mean()),
-        "f/f*": description_length(planted.X, planted.y, *factors) / truth,
+        "f/f*": description_length(planted.X, planted.y, *factors) / true_length(planted),
         "seconds": seconds,
     }
+
+
+def progress_line(row: dict[str, Any]) -> str:
+    return (
+        f"{row['case']}, {row['n']} x {row['m']}, {row['method']}: "
+        f"F {row['F']:.3f}, rec_V {row['rec_V']:.3f}, {row['seconds']:.1f} s"
+    )
 
 
 def show(rows: list[dict[str, Any]], order: list[Case]) -> None:
@@ -179,15 +191,7 @@ def main() -> None:
     ]
     if not todo:
         parser.error("no case or shape matches; run without --case and --shape to see them all")
-    progress, rows = Console(stderr=True), list[dict[str, Any]]()
-    for row in run_all(measure, todo, args.jobs, args.output):
-        rows.append(row)
-        progress.print(
-            f"{len(rows)}/{len(todo)}  {row['case']}, {row['n']} x {row['m']}, {row['method']}: "
-            f"F {row['F']:.3f}, rec_V {row['rec_V']:.3f}, {row['seconds']:.1f} s",
-            highlight=False,
-        )
-    show(rows, chosen)
+    show(run_to_csv(measure, todo, args.jobs, args.output, progress_line), chosen)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Products with sparse data: an iteration of the relaxed solve against scipy, and dense against sparse, in one process.
 
-    python benchmarks/products.py                 # random data of the shape and density of the paper's movie reviews
-    python benchmarks/products.py matrix.npz      # your own: scipy sparse, first half of the rows against the second
-    python benchmarks/products.py --crossing      # from which share of ones on dense products are faster
+    python -m benchmarks.products                 # random data of the shape and density of the paper's movie reviews
+    python -m benchmarks.products matrix.npz      # your own: scipy sparse, first half of the rows against the second
+    python -m benchmarks.products --crossing      # from which share of ones on dense products are faster
 
 Medians of alternating rounds. scipy multiplies the CSR arrays of every class and their transposes, all prepared before.
 """
@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from experiments.measuring import Work, alternating_times
 from saltmine.data.threads import ThreadTeam
 from saltmine.mdl.code_length import cross_weights
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
@@ -30,8 +29,6 @@ SHAPES = ((300, 300), (1000, 800), (2000, 4500), (56, 100_000), (100_000, 56))
 RANKS = (10, 30, 60)
 N_ITER = 20
 SEED = 5000
-
-Work = Callable[[], object]
 
 
 def random_ones(shape: tuple[int, int], density: float) -> sp.csr_array:
@@ -48,15 +45,9 @@ def halves(matrix: sp.csr_array) -> list[slice]:
 
 def medians(works: list[Work], rounds: int) -> list[float]:
     """Return the median milliseconds of each, taking turns."""
-    times = [list[float]() for _ in works]
     for work in works:
         work()
-    for _ in range(rounds):
-        for work, taken in zip(works, times, strict=True):
-            begin = time.perf_counter()
-            work()
-            taken.append((time.perf_counter() - begin) * 1e3)
-    return [statistics.median(taken) for taken in times]
+    return [1e3 * statistics.median(seconds) for seconds in alternating_times(works, rounds)]
 
 
 def repeated(work: Work, times: int) -> Work:

@@ -1,7 +1,7 @@
 """How long saltmine takes to read and prepare a large csv file, against pandas.read_csv alone, in one process.
 
-    python benchmarks/reading.py
-    python benchmarks/reading.py --rows 10000 --columns 100
+    python -m benchmarks.reading
+    python -m benchmarks.reading --rows 10000 --columns 100
 
 Two tables: 0/1 only, and a third each of 0/1, text of five values and floats. Best of three, alternating.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 import saltmine
+from experiments.measuring import Work, alternating_times
 
 SEED = 5000
 ROUNDS = 3
@@ -45,30 +45,20 @@ def read_and_prepare(path: Path) -> None:
     saltmine.Prepare().fit_transform(saltmine.read(path, target="class").X)
 
 
-def seconds(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
-
-
 def measure(name: str, table: pd.DataFrame, folder: Path) -> None:
     path = folder / f"{name}.csv"
     table.assign(**{"class": np.arange(len(table)) % 2}).to_csv(path, index=False)
-    work: dict[str, Callable[[], object]] = {
+    works: dict[str, Work] = {
         "pandas.read_csv": partial(pd.read_csv, path),
         "saltmine.read": partial(saltmine.read, path, target="class"),
         "read and prepare": partial(read_and_prepare, path),
     }
-    taken = {what: min(times) for what, times in zip(work, _rounds(work), strict=True)}
+    times = alternating_times(list(works.values()), ROUNDS)
+    taken = {what: min(seconds) for what, seconds in zip(works, times, strict=True)}
     print(f"{name}, {table.shape[0]} x {table.shape[1]}, {path.stat().st_size / 1e6:.0f} MB")
     for what, best in taken.items():
         print(f"  {what:16} {best:6.2f} s  {best / taken['pandas.read_csv']:5.2f} x")
     path.unlink()
-
-
-def _rounds(work: dict[str, Callable[[], object]]) -> list[tuple[float, ...]]:
-    rounds = [[seconds(each) for each in work.values()] for _ in range(ROUNDS)]
-    return list(zip(*rounds, strict=True))
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """How large the page of a model with 300 patterns is, and how soon one can use it.
 
-    python benchmarks/report.py                       # a page in a temporary folder, 5 visits
-    python benchmarks/report.py -o out/report.html    # keep it
+    python -m benchmarks.report                       # a page in a temporary folder, 5 visits
+    python -m benchmarks.report -o out/report.html    # keep it
 
 Time to interactive: from the start of the navigation until the page says that it is ready, in headless Chromium, median
 of the visits. Without Chromium or playwright (pip install playwright) only size and writing time are printed.

@@ -1,8 +1,8 @@
 """How time and memory of a fit grow with columns and with rows, and what a genome of full size takes.
 
-    python benchmarks/scale.py                       # growth, written to docs/scaling.csv and docs/scaling.png
-    python benchmarks/scale.py --quick               # without the largest sizes
-    python benchmarks/scale.py --genome FOLDER       # a simulated genome: matrix.npz, samples.tsv, truth.*
+    python -m benchmarks.scale                       # growth, written to docs/scaling.csv and docs/scaling.png
+    python -m benchmarks.scale --quick               # without the largest sizes
+    python -m benchmarks.scale --genome FOLDER       # a simulated genome: matrix.npz, samples.tsv, truth.*
 
 Every size runs in a process of its own, so that its peak memory can be told; the compiled code is loaded before the
 clock starts. Columns are genome-like: 56 samples of 18 patients in three classes, variants shared by relatives, and
@@ -17,7 +17,7 @@ import json
 import resource
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from experiments.genome import recovered
+from experiments.measuring import timed
+from experiments.planted import FIRST_SEED
+from experiments.simulated_genomes import Program
 from saltmine import CSalt
 from saltmine.datasets import make_planted
-from saltmine.datasets.genomes import Program
-from saltmine.experiments.genome import recovered
 
 COLUMNS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_700_000, 8_000_000)
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -71,7 +73,7 @@ def baskets(m: int, seed: int) -> tuple[NDArray[np.bool_], NDArray[Any]]:
     return X, planted.y[drawn]
 
 
-def measure(kind: str, size: int, seed: int = 5000) -> dict[str, float]:
+def measure(kind: str, size: int, seed: int = FIRST_SEED) -> dict[str, float]:
     """Fit once and say what it took; to be called in a process of its own."""
     make = genome_like if kind == "columns" else baskets
     CSalt(random_state=0).fit(*make(300 if kind == "columns" else 1_000, 1))
@@ -80,9 +82,7 @@ def measure(kind: str, size: int, seed: int = 5000) -> dict[str, float]:
     ones = int(matrix.nnz)
     stored = matrix.data.nbytes // matrix.data.itemsize + matrix.indices.nbytes + matrix.indptr.nbytes
     before = _peak()
-    begin = time.perf_counter()
-    model = CSalt(random_state=0).fit(matrix, y)
-    seconds = time.perf_counter() - begin
+    model, seconds = timed(lambda: CSalt(random_state=0).fit(matrix, y))
     return {
         "size": size,
         "ones": ones,
@@ -100,7 +100,7 @@ def _peak() -> float:
 
 def apart(kind: str, size: int) -> dict[str, float]:
     """Measure in a process of its own."""
-    run = [sys.executable, __file__, "--measure", kind, str(size)]
+    run = [sys.executable, "-m", "benchmarks.scale", "--measure", kind, str(size)]
     answer = subprocess.run(run, check=True, capture_output=True, text=True)
     found: dict[str, float] = json.loads(answer.stdout.splitlines()[-1])
     return found
@@ -162,15 +162,11 @@ def report_genome(folder: Path, seeds: int) -> None:
     nobody = np.array([], dtype=np.intp)
     truth = [Program(tuple(one["cls"]), columns[f"{one['id']}_{one['cls']}"], nobody) for one in programs]
     CSalt(random_state=0).fit(*genome_like(300, 1))
-    begin = time.perf_counter()
-    X = sp.csr_array(sp.load_npz(folder / "matrix.npz"))
-    reading = time.perf_counter() - begin
+    X, reading = timed(lambda: sp.csr_array(sp.load_npz(folder / "matrix.npz")))
     stored = (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / 2**20
     print(f"{X.shape[0]} x {X.shape[1]}, {X.nnz} ones: read in {reading:.1f} s, {stored:.0f} MB, peak {_peak():.0f} MB")
-    for seed in range(5000, 5000 + seeds):
-        begin = time.perf_counter()
-        model = CSalt(random_state=seed).fit(X, y)
-        seconds = time.perf_counter() - begin
+    for seed in range(FIRST_SEED, FIRST_SEED + seeds):
+        model, seconds = timed(partial(CSalt(random_state=seed).fit, X, y))
         planted, hits, claimed = np.sum(recovered(model, truth), axis=0)
         print(
             f"seed {seed}: {seconds:.0f} s = {seconds / reading:.0f} x reading; {model.n_components_} patterns; peak "

@@ -1,9 +1,9 @@
 """Why Dbssl recalls more alterations of a small class, and what it would cost C-Salt to do the same.
 
-    python benchmarks/small_classes.py      # a quarter of an hour on two cores
+    python -m benchmarks.small_classes      # a quarter of an hour on two cores
 
 The paper's matrices with 10 % noise and a first class of 5, 10 and 20 % of the rows; means over one matrix of every
-shape, seeds 5000 to 5003, as in `saltmine reproduce imbalance`. Beside `CSalt()` and Dbssl, told the ranks:
+shape, seeds 5000 to 5003, as in `python -m experiments imbalance`. Beside `CSalt()` and Dbssl, told the ranks:
 
 - a laxer gate (alpha), down to one that lets everything pass;
 - five starts instead of one;
@@ -25,14 +25,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from planted import fit_from_truth
 from rich.console import Console
 from rich.table import Table
-from running import run_all
 
+from benchmarks.planted import fit_from_truth
+from experiments.measuring import run_to_csv
+from experiments.planted import FIRST_SEED, SHAPES, USUAL, plant
 from saltmine import CSalt, Dbssl
 from saltmine.datasets import Planted
-from saltmine.experiments.planted import FIRST_SEED, SHAPES, USUAL, plant
 from saltmine.metrics import alteration_precision, alteration_recall, f_measure
 
 SHARES = (0.05, 0.1, 0.2)
@@ -88,13 +88,17 @@ def measure(way: str, share: float, k: int) -> dict[str, Any]:
     }
 
 
+def progress_line(row: dict[str, Any]) -> str:
+    return f"{row['share']:.0%}, {row['way']}, seed {row['seed']}: F {row['F']:.3f}, rec_V {row['rec_V']:.3f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what holds back the recall of alterations in small classes.")
     parser.add_argument("--jobs", type=int, default=2, help="fits at the same time")
     parser.add_argument("-o", "--output", type=Path, default=Path("out/small_classes.csv"), help="results as csv")
     args = parser.parse_args()
     todo = [(way, share, k) for share in SHARES for way in WAYS for k in range(len(SHAPES))]
-    runs = pd.DataFrame(list(run_all(measure, todo, args.jobs, args.output)))
+    runs = pd.DataFrame(run_to_csv(measure, todo, args.jobs, args.output, progress_line))
     shown = Table("first class", "way", *COLUMNS)
     for share in SHARES:
         for way in WAYS:

@@ -1,7 +1,7 @@
 """How long a fit takes, against the paper's loop in plain numpy and against NMF, in one process.
 
-    python benchmarks/speed.py            # the plain loop: its time per iteration times the iterations it takes
-    python benchmarks/speed.py --whole    # the plain loop run to its end: minutes
+    python -m benchmarks.speed            # the plain loop: its time per iteration times the iterations it takes
+    python -m benchmarks.speed --whole    # the plain loop run to its end: minutes
 
 800 columns x 1000 rows, two classes, 24 patterns, 10 % noise; medians of alternating rounds. NMF is told the rank.
 """
@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from plain import Floats, Many, iterate, objective
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.plain import Floats, Many, iterate, objective
+from experiments.measuring import alternating_times, timed
+from experiments.planted import FIRST_SEED
 from saltmine import CSalt
 from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
@@ -31,13 +31,6 @@ from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.operator import make_operator
 
 RANK = 24
-FIRST_SEED = 5000
-
-
-def seconds(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
 
 
 def fits(matrices: list[Planted]) -> tuple[float, float]:
@@ -47,10 +40,10 @@ def fits(matrices: list[Planted]) -> tuple[float, float]:
     for planted in matrices:
         for seed in range(2):
             model = CSalt(random_state=seed)
-            ours.append(seconds(partial(model.fit, planted.X, planted.y)))
-            rival = NMF(RANK, solver="cd", init="nndsvd", random_state=seed)
+            ours.append(timed(partial(model.fit, planted.X, planted.y))[1])
+            baseline = NMF(RANK, solver="cd", init="nndsvd", random_state=seed)
             dense = planted.X.astype(np.float64)
-            nmf.append(seconds(partial(rival.fit_transform, dense)))
+            nmf.append(timed(partial(baseline.fit_transform, dense))[1])
     return statistics.median(ours), statistics.median(nmf)
 
 
@@ -72,19 +65,20 @@ def plain_fit(planted: Planted, whole: bool) -> float:
         V: Many = [np.zeros_like(X) for _ in D]
         Y: Many = [rng.random((len(Da), rank)) for Da in D]
         steps = iterations if whole else 20
-        begin = time.perf_counter()
-        for k in range(steps):
-            X, V, Y = iterate(D, X, V, Y, u, mu)
-            if k % 10 == 9:
-                objective(D, X, V, Y, u, mu)
-        total += (time.perf_counter() - begin) / steps * iterations
+
+        def loop(X: Floats = X, V: Many = V, Y: Many = Y, steps: int = steps) -> None:
+            for k in range(steps):
+                X, V, Y = iterate(D, X, V, Y, u, mu)
+                if k % 10 == 9:
+                    objective(D, X, V, Y, u, mu)
+
+        total += timed(loop)[1] / steps * iterations
     return total
 
 
 def iteration(planted: Planted, rank: int, rounds: int = 9, n_iter: int = 40) -> tuple[float, float]:
     """Return ms of one iteration of the relaxed solve and of its two products alone, medians of alternating rounds."""
     data = StackedMatrix.from_rows(planted.X, planted.y, 2)
-    iterations, products = [], []
     with ThreadTeam() as team:
         operator = make_operator(data.matrix, data.blocks, team, np.float32)
         solver = AcceleratedDescent(operator, cross_weights([500, 500]))
@@ -97,10 +91,9 @@ def iteration(planted: Planted, rank: int, rounds: int = 9, n_iter: int = 40) ->
                 operator.transposed_times(start.Y)
                 operator.times(weights)
 
-        for _ in range(rounds):
-            iterations.append(seconds(lambda: solver.run(start, ramp=n_iter, max_iter=n_iter)) / n_iter * 1e3)
-            products.append(seconds(bare) / n_iter * 1e3)
-    return statistics.median(iterations), statistics.median(products)
+        times = alternating_times([lambda: solver.run(start, ramp=n_iter, max_iter=n_iter), bare], rounds)
+    whole, products = (statistics.median(seconds) / n_iter * 1e3 for seconds in times)
+    return whole, products
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Build the wheel, install it into an empty environment, and time its import against importing scikit-learn alone.
 
-python benchmarks/wheel.py
+python -m benchmarks.wheel
 """
 
 from __future__ import annotations

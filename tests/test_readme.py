@@ -13,8 +13,8 @@ import matplotlib as mpl
 import pytest
 from click.testing import CliRunner
 
+from experiments import EXPERIMENTS
 from saltmine.cli.main import cli
-from saltmine.experiments import EXPERIMENTS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

@@ -11,7 +11,7 @@ from saltmine.baselines.greedy_cover import GreedyCover, item_layout
 from saltmine.data.bits import BitMatrix
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure, residual
-from saltmine.solver.description import description_length
+from saltmine.solver.scoring import description_length
 
 BLOCKS = [slice(0, 20), slice(20, 29), slice(29, 80)]
 

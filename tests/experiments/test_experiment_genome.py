@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from experiments.genome import GENOME, agreement, count_distinct, recovered
+from experiments.genome_figure import shared_patterns
+from experiments.simulated_genomes import Program
 from saltmine import CSalt
 from saltmine.datasets import make_planted
-from saltmine.datasets.genomes import Program
-from saltmine.experiments.genome import GENOME, agreement, count_distinct, recovered
-from saltmine.experiments.genome_figure import shared_patterns
 
 TASK = {"method": "csalt", "total_bp": 2e6, "seed": 11}
 
@@ -182,7 +182,7 @@ def a_usage(*samples):
         ),
         ({"usage": [a_usage(0, 18, 36)]}, "No pattern of several patients is used in all three classes"),
         ({"one_class": 0}, "As in the paper, no pattern is used in one class only."),
-        ({"one_class": 4}, "4 patterns are used in one class only. In the paper there are none"),
+        ({"one_class": 4}, "4 patterns are used in one class only.\nIn the paper there are none"),
         ({"altered_sizes": {"N": [1], "T": [2], "R": [30]}}, "the largest in relapse (30); as in the paper."),
         ({"altered_sizes": {"N": [0], "T": [0], "R": [0]}}, "There are no alterations."),
         ({"altered_sizes": {"N": [1], "T": [2], "R": [0]}}, "in primary tumour (2); in the paper in relapse (3,800)."),

@@ -13,10 +13,11 @@ import pytest
 import scipy.sparse as sp
 from sklearn.utils import Bunch
 
-from saltmine.experiments import text_page
-from saltmine.experiments.corpora import CORPORA, STOP_WORDS, corpus_table, distinct_rows, fetched_news
-from saltmine.experiments.experiment import LeftOut
-from saltmine.experiments.products import (
+from experiments import text_page
+from experiments.experiment import SkipTask
+from experiments.text import SETTINGS, TEXT, describe
+from experiments.text_corpora import CORPORA, STOP_WORDS, corpus_table, distinct_rows, fetched_news
+from experiments.text_products import (
     COMMON,
     TRUNCATED,
     Factors,
@@ -27,7 +28,6 @@ from saltmine.experiments.products import (
     largest_patterns,
     products_of,
 )
-from saltmine.experiments.text import SETTINGS, TEXT, describe
 from saltmine.io import ReadError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -391,7 +391,7 @@ def test_the_page_has_the_whole_of_the_papers_table(written):
 
 
 def test_reviews_are_left_out_where_there_is_no_folder(rows, tmp_path):
-    with pytest.raises(LeftOut, match=r"Movie is left out: scikit-learn has no documents for it; name the folder"):
+    with pytest.raises(SkipTask, match=r"Movie is left out: scikit-learn has no documents for it; name the folder"):
         TEXT.measure({"corpus": "movie", "method": "csalt"}, None)
     TEXT.write([row for row in rows if row["corpus"] != "movie"], tmp_path)
     assert "movie" not in set(pd.read_csv(tmp_path / "text.csv")["corpus"])
@@ -422,8 +422,8 @@ def test_methods_with_fewer_errors_are_named(rows):
             "truncated": {"rss": truncated, "owners": [1, 0, 0]},
         }
 
-    said = text_page.rivals({"csalt": row(500, 600), "primp": row(500, 601), "dbssl2": row(400, 600)})
-    assert "Dbssl2 (0.400 with 6) has fewer errors than C-Salt (0.500 with 6 patterns). No other method" in said
+    said = text_page.baselines({"csalt": row(500, 600), "primp": row(500, 601), "dbssl2": row(400, 600)})
+    assert "Dbssl2 (0.400 with 6) has fewer errors than C-Salt (0.500 with 6 patterns).\nNo other method" in said
     assert "Primp" not in said
 
 

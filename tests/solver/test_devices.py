@@ -10,7 +10,7 @@ from folded_data import folded_data, random_factors
 
 import saltmine.solver.relaxed.device
 from saltmine.data.threads import ThreadTeam
-from saltmine.solver.description import cross_weights
+from saltmine.mdl.code_length import cross_weights
 from saltmine.solver.relaxed import step_kernels
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.device import HOST, DeviceOperator, on_device, open_device

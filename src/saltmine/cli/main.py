@@ -12,7 +12,6 @@ from saltmine.cli.compare import compare
 from saltmine.cli.errors import Commands, Failed, user_mistakes
 from saltmine.cli.fit import fit
 from saltmine.cli.planted import generate, score
-from saltmine.cli.reproduce import reproduce
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
@@ -92,5 +91,5 @@ def completion(shell: str) -> None:
     click.echo(found(cli, {}, "saltmine", "_SALTMINE_COMPLETE").source())
 
 
-for command in (fit, transform, predict, report, compare, score, generate, reproduce, demo, completion):
+for command in (fit, transform, predict, report, compare, score, generate, demo, completion):
     cli.add_command(command)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.comparison.table import load_compiled
-from saltmine.experiments.corpora import CORPORA, corpus_table, demand_documents
-from saltmine.experiments.experiment import Experiment, LeftOut, Row, Task
-from saltmine.experiments.products import (
+from experiments.experiment import Experiment, Row, SkipTask, Task
+from experiments.measuring import timed
+from experiments.text_corpora import CORPORA, corpus_table, require_documents
+from experiments.text_page import write
+from experiments.text_products import (
     COMMON,
     TRUNCATED,
     Claim,
@@ -27,7 +27,7 @@ from saltmine.experiments.products import (
     largest_patterns,
     products_of,
 )
-from saltmine.experiments.text_page import write
+from saltmine.comparison.table import load_compiled
 from saltmine.methods import make
 
 #: Methods as `saltmine.methods` knows them, and what they are told: 30 patterns at most, or 30 and 15 of each kind.
@@ -54,7 +54,7 @@ def measure(task: Task, data: Path | None) -> Row:
     """Fit a method to a corpus; count patterns and errors, and list what belongs to which class and where it occurs."""
     corpus = CORPORA[task["corpus"]]
     if data is None and not corpus.is_news:
-        raise LeftOut(
+        raise SkipTask(
             f"{corpus.title} is left out: scikit-learn has no documents for it; name the folder that has "
             f"text/{corpus.file} (--data)."
         )
@@ -62,9 +62,7 @@ def measure(task: Task, data: Path | None) -> Row:
     method, told = SETTINGS[task["method"]]
     load_compiled(method)
     model = make(method, random_state=SEED, **told)
-    begin = time.perf_counter()
-    model.fit(table.X, table.y)
-    seconds = time.perf_counter() - begin
+    _, seconds = timed(lambda: model.fit(table.X, table.y))
     return {
         **describe(Factors.of(model, np.asarray(table.y)), table.X, np.asarray(table.item_names)),
         "seconds": round(seconds, 2),
@@ -135,4 +133,4 @@ def _cloud(s: int, factors: Factors, hits: NDArray[np.int64], words: NDArray[Any
     return {"pattern": s, "used": used.tolist(), "words": [[str(words[k]), int(sizes[k]), owners[k]] for k in chosen]}
 
 
-TEXT = Experiment("text", "Texts", tasks, measure, write, demand_documents)
+TEXT = Experiment("text", "Texts", tasks, measure, write, require_documents)

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.experiment import Row
+from experiments.text_corpora import CORPORA, Corpus
+from experiments.text_products import COMMON
 from saltmine.colours import SHARED, class_colours
-from saltmine.experiments.corpora import CORPORA, Corpus
-from saltmine.experiments.experiment import Row
-from saltmine.experiments.products import COMMON
 from saltmine.plots import PAPER, draw_words
 
 if TYPE_CHECKING:

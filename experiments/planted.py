@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from experiments.experiment import Experiment, Row, Task
+from experiments.measuring import timed
 from saltmine.comparison.table import load_compiled
 from saltmine.datasets import Planted, make_planted
 from saltmine.datasets.planted import membership_of
-from saltmine.experiments.experiment import Experiment, Row, Task
 from saltmine.methods import make
 from saltmine.metrics import (
     alteration_precision,
@@ -25,7 +25,7 @@ from saltmine.metrics import (
     for_every_class,
 )
 
-# Columns and rows, as the paper lists them; two matrices of each, from seeds that nothing was tuned on.
+#: Columns and rows, as the paper lists them; two matrices of each. Nothing was tuned on seeds from the first on.
 SHAPES = ((500, 1600), (1600, 500), (800, 1000), (1000, 800))
 FIRST_SEED, MATRICES, QUICK_MATRICES = 5000, 8, 4
 USUAL: dict[str, Any] = {"classes": 2, "share": 0.5, "rank": 24, "noise": 0.1}
@@ -151,16 +151,18 @@ def ranks_told(curve: str, rank: int, classes: int) -> dict[str, Any]:
     return {}
 
 
+def true_length(planted: Planted) -> float:
+    """Return the description length of the planted model: f*."""
+    return description_length(planted.X, planted.y, planted.components, planted.alterations, planted.usage)
+
+
 def measure(task: Task, data: Path | None = None) -> Row:
     """Fit a method to a matrix and compare what it finds with what was planted."""
     planted = plant(task)
     method = CURVES[task["method"]][1]
     load_compiled(method)
     model = make(method, random_state=task["seed"], **ranks_told(task["method"], task["rank"], task["classes"]))
-    begin = time.perf_counter()
-    model.fit(planted.X, planted.y)
-    seconds = time.perf_counter() - begin
-    truth = description_length(planted.X, planted.y, planted.components, planted.alterations, planted.usage)
+    _, seconds = timed(lambda: model.fit(planted.X, planted.y))
     alterations = for_every_class(model.alterations_, task["classes"])
     found = description_length(planted.X, planted.y, model.components_, alterations, model.usage_)
     recall, precision = alteration_recall(planted, model), alteration_precision(planted, model)
@@ -171,13 +173,13 @@ def measure(task: Task, data: Path | None = None) -> Row:
         "r": float(class_rank(model).mean()),
         "planted r": float(class_rank(planted).mean()),
         "patterns": int(model.n_components_),
-        "f/f*": found / truth,
+        "f/f*": found / true_length(planted),
         "seconds": seconds,
     }
 
 
 def _write(series: Series, rows: Sequence[Row], folder: Path) -> str:
-    from saltmine.experiments.planted_page import write
+    from experiments.planted_page import write
 
     return write(series, rows, folder)
 

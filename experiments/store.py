@@ -1,4 +1,4 @@
-"""Finished runs on disk: one line each, written at once, so that an interrupted experiment goes on where it stopped."""
+"""Finished runs on disk: one line each, written at once, so that an interrupted experiment can continue."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import saltmine
-from saltmine.experiments.experiment import Row, Task
+from experiments.experiment import Row, Task
 
 FILE = "runs.jsonl"
 
 
 class StoreError(ValueError):
-    """The folder holds something else than runs of this experiment."""
+    """The folder holds something other than runs of this experiment, or is in use."""
 
 
 class Store:
@@ -38,7 +38,7 @@ class Store:
         self.rows = self._read()
 
     def _read(self) -> list[Row]:
-        """Read what is there; a last line that was not finished is cut off."""
+        """Read the stored runs; cut off a last line that was not finished."""
         if not self.path.exists():
             return []
         lines = self.path.read_bytes().splitlines(keepends=True)
@@ -59,8 +59,8 @@ class Store:
             raise StoreError(f"{self.folder} holds runs of '{name}'; choose another folder (-o).")
         return row
 
-    def demand_this_version(self) -> None:
-        """Refuse to add to runs of another version; figures can be made of them."""
+    def check_version(self) -> None:
+        """Refuse to add to runs of another version; figures can still be made of them."""
         for row in self.rows:
             if row.get("version") != saltmine.__version__:
                 raise StoreError(
@@ -69,12 +69,12 @@ class Store:
                 )
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other commands from adding to the same folder at the same time."""
+    def lock(self) -> Iterator[None]:
+        """Keep other commands from adding runs to the folder at the same time."""
         try:
             import fcntl
         except ImportError:
-            # Some systems have no such locks; the folder is then left to whoever uses it.
+            # Windows has no such locks; two commands in one folder are then not noticed.
             yield
             return
         with (self.folder / ".lock").open("w") as lock:
@@ -84,7 +84,7 @@ class Store:
                 raise StoreError(
                     f"Another command is at work in {self.folder}; wait for its end, or choose another folder (-o)."
                 ) from None
-            # It may have added some until just now.
+            # Another command may have added some until just now.
             self.rows = self._read()
             yield
 
@@ -103,8 +103,8 @@ class Store:
         self.rows.append(json.loads(line))
 
 
-def put_aside(folder: Path) -> None:
-    """Keep the runs of a folder under another name, so that an experiment begins anew and nothing is lost."""
+def back_up(folder: Path) -> None:
+    """Keep the runs of a folder under another name, so that an experiment starts again and nothing is lost."""
     if (folder / FILE).exists():
         names = (folder / f"{FILE}.old{count or ''}" for count in itertools.count())
         os.replace(folder / FILE, next(name for name in names if not name.exists()))
@@ -115,16 +115,17 @@ def _is_of(row: Row, task: Task) -> bool:
 
 
 def commit() -> str:
-    """Return the commit of the code that runs, with a plus if it was changed since; nothing outside of a repository."""
-    here = Path(__file__)
+    """Return the commit of the code that runs, with a plus if it was changed since; "" outside of a repository."""
+    package = Path(saltmine.__file__).parent
 
     def git(*arguments: str) -> str:
-        call = ["git", "-C", str(here.parent), *arguments]
+        call = ["git", "-C", str(package), *arguments]
         return subprocess.run(call, capture_output=True, text=True, check=True, timeout=30).stdout.strip()
 
     try:
-        git("ls-files", "--error-unmatch", here.name)
-        changed = git("status", "--porcelain", "--", str(here.parents[1]))
+        git("ls-files", "--error-unmatch", "__init__.py")
+        # Of this folder only the code: stored runs are kept here too.
+        changed = git("status", "--porcelain", "--", str(package), str(Path(__file__).parent / "*.py"))
         return git("rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.SubprocessError):
         return ""

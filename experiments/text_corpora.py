@@ -85,7 +85,7 @@ def corpus_table(name: str, data: Path | None) -> Table:
     return Table(X[rows], y[rows], item_names=names, kind=WORDS)
 
 
-def demand_documents(data: Path | None) -> None:
+def require_documents(data: Path | None) -> None:
     """Find the files, or let scikit-learn fetch the news: once, as several processes would be in each other's way."""
     try:
         import simplemma  # noqa: F401  # only whether it is there

@@ -6,7 +6,6 @@ alterations belong to which class is known, and it can be said how many of them 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,13 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from experiments.experiment import Experiment, Row, Task
+from experiments.genome_page import WHOLE, write
+from experiments.measuring import timed
+from experiments.simulated_genomes import Genomes, Program, simulate_genomes
+from experiments.simulated_genomes.germline import import_msprime
 from saltmine import CSalt
 from saltmine.comparison.table import load_compiled
-from saltmine.datasets import Genomes, simulate_genomes
-from saltmine.datasets.genomes import Program
-from saltmine.datasets.germline import demand_simulator
-from saltmine.experiments.experiment import Experiment, Row, Task
-from saltmine.experiments.genome_page import WHOLE, write
 
 QUICK = 1e8
 SEEDS = (5001, 5002, 5003)
@@ -35,15 +34,10 @@ def tasks(quick: bool) -> list[Task]:
 
 def measure(task: Task, data: Path | None) -> Row:
     """Simulate a cohort, fit it, and describe the model and what it found of the planted programs."""
-    begin = time.perf_counter()
-    genomes = simulate_genomes(task["total_bp"], random_state=task["seed"], n_jobs=-1)
-    simulated = time.perf_counter()
+    genomes, simulating = timed(lambda: simulate_genomes(task["total_bp"], random_state=task["seed"], n_jobs=-1))
     load_compiled("csalt")
-    fitting = time.perf_counter()
-    model = CSalt(random_state=task["seed"]).fit(genomes.X, genomes.y)
-    fitted = time.perf_counter()
-    times = {"simulating": round(simulated - begin, 2), "seconds": round(fitted - fitting, 2)}
-    return {**describe(model, genomes), **times}
+    model, fitting = timed(lambda: CSalt(random_state=task["seed"]).fit(genomes.X, genomes.y))
+    return {**describe(model, genomes), "simulating": round(simulating, 2), "seconds": round(fitting, 2)}
 
 
 def describe(model: CSalt, genomes: Genomes) -> Row:
@@ -153,4 +147,4 @@ def _as_bits(classes: NDArray[np.bool_]) -> int:
     return sum(1 << int(a) for a in np.flatnonzero(classes))
 
 
-GENOME = Experiment("genome", "Genomes", tasks, measure, write, lambda data: demand_simulator(), parallel=False)
+GENOME = Experiment("genome", "Genomes", tasks, measure, write, lambda data: import_msprime(), parallel=False)

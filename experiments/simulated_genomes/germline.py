@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.datasets.cohort import CLASSES, PATIENTS, SAMPLES, Carriers, Columns, joined, packed
+from experiments.simulated_genomes.cohort import CLASSES, PATIENTS, SAMPLES, Carriers, Columns, joined, packed
 
 # Per base pair and generation.
 MUTATION_RATE, RECOMBINATION_RATE = 1.25e-8, 1.1e-8
@@ -82,18 +82,18 @@ def simulate_segment(segment: Segment, losses: Sequence[Loss], seed: int) -> Col
     return joined(parts)
 
 
-def demand_simulator() -> Any:
-    """Return the package that simulates ancestry; it is imported when it is needed."""
+def import_msprime() -> Any:
+    """Return msprime, which simulates ancestry; it is optional, so it is imported when it is needed."""
     try:
         import msprime
     except ImportError:
-        raise ImportError("Simulated genomes need msprime; pip install 'saltmine[genome]'.") from None
+        raise ImportError("Simulated genomes need msprime; pip install 'saltmine[experiments]'.") from None
     return msprime
 
 
 def _coalescent(length: int, seed: int) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
     """Return alleles, (sites, 2 * patients + 2), two haplotypes of each patient and of the reference; and the sites."""
-    msprime = demand_simulator()
+    msprime = import_msprime()
     history = msprime.Demography()
     # Backwards in generations: growth today, the founding of Europe, the way out of Africa, the African expansion.
     history.add_population(name="Europe", initial_size=1032 * np.exp(0.0038 * 920), growth_rate=0.0038)

@@ -1,4 +1,4 @@
-"""What is made of the runs on planted data: the table, the figure, and what they say in words."""
+"""The table, the figure and the page of the experiments on planted data, made of the stored runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from saltmine.experiments.experiment import Row, made_with
-from saltmine.experiments.planted import CURVES, Series
+from experiments.experiment import Row, code_versions
+from experiments.planted import CURVES, Series
 from saltmine.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 PANELS = {"F": "F-measure", "rec_V": "recall of alterations", "r": "patterns per class"}
 MEASURES = (*PANELS, "pre_V", "planted r", "patterns", "f/f*", "seconds")
 WHAT_IS_SHOWN = (
-    "F is the F-measure of the patterns of every class, with their rows: 1 where all that was planted is found and "
-    "nothing else. rec_V is the recall of the planted alterations, which may be found in any pattern; pre_V is the "
-    "precision of what they are found in: low where a pattern has the alteration together with what it alters, and "
-    "does not tell them apart. r is the number of patterns of a class, planted or found, the mean over the classes; r* "
-    'counts the planted patterns of all classes, and r_c those that all classes have. `algorithm="paper"` is C-Salt as '
-    "published, Primp its sibling that knows no classes, Dbssl the paper's rival (docs/methods.md). Two methods are "
-    "compared on the matrices that both were run on, to three digits."
+    "F is the F-measure of the patterns of every class with their rows: 1 if everything that was planted is found, and "
+    "nothing else.\n"
+    "rec_V is the recall of the planted alterations, in whichever pattern they are found.\n"
+    "pre_V is the precision of the patterns in which they are found.\n"
+    "It is low where a pattern contains the alteration together with what it alters and does not tell them apart.\n"
+    "r is the number of patterns of a class, planted or found, as the mean over the classes.\n"
+    "r* counts the planted patterns of all classes, and r_c those that all classes have.\n"
+    '`algorithm="paper"` is C-Salt as published, Primp is the related method without classes, and Dbssl is the '
+    "baseline of the paper (docs/methods.md).\n"
+    "Two methods are compared on the matrices that both were run on, to three digits."
 )
 STYLES: dict[str, dict[str, Any]] = {
     "csalt": {"color": "#2f2d2a", "marker": "o", "linewidth": 2.2, "zorder": 5},
@@ -42,15 +45,15 @@ def write(series: Series, rows: Sequence[Row], folder: Path) -> str:
     """Write table and figure; return the page."""
     runs = pd.DataFrame(rows).astype({"rec_V": float, "pre_V": float})
     table = summarise(series, runs)
-    rivals = [method for method in series.methods[1:] if {"csalt", method} <= set(runs["method"])]
+    baselines = [method for method in series.methods[1:] if {"csalt", method} <= set(runs["method"])]
     table.to_csv(folder / f"{series.name}.csv", index=False)
     draw(series, table, folder / f"{series.name}.png")
     return "\n\n".join(
         [
             f"# {series.title}",
-            _what_was_measured(series, runs, made_with(rows)),
+            _what_was_measured(series, runs, code_versions(rows)),
             WHAT_IS_SHOWN,
-            *(verdict(series, runs, rival) for rival in rivals),
+            *(verdict(series, runs, baseline) for baseline in baselines),
             f"![{series.title}: F-measure, recall of alterations and number of patterns]({series.name}.png)",
             "F / rec_V / pre_V / r, means over the matrices:",
             *(_as_markdown(series, part) for _, part in table.groupby("classes")),
@@ -86,38 +89,39 @@ def _what_was_measured(series: Series, runs: pd.DataFrame, code: str) -> str:
     return (
         f"{len(runs):,} fits with {code}: {classes} classes, {usual}, {series.label} {points}; {count} matrices per "
         f"method and point, of {', '.join(f'{n} x {m}' for n, m in shapes)} columns x rows, seeds "
-        f"{runs['seed'].min()} to {runs['seed'].max()}. C-Salt and Primp are told nothing. Dbssl is told numbers of "
-        "patterns: those that were planted, alterations counted as patterns of their class (r_c common ones, and for "
-        f"two classes 2 r_c of each), or none common and r* of each class{mdl}. Bars in the figure are two standard "
-        "deviations long."
+        f"{runs['seed'].min()} to {runs['seed'].max()}.\n"
+        "C-Salt and Primp get no number of patterns.\n"
+        "Dbssl gets the planted numbers in two ways: alterations counted as patterns of their class (r_c common ones, "
+        f"and for two classes 2 r_c of each), or no common ones and r* of each class{mdl}.\n"
+        "Bars in the figure are two standard deviations long."
     )
 
 
 class Standing(NamedTuple):
-    """How C-Salt stands beside a rival: points at which it is above, level and below, to three digits."""
+    """How C-Salt compares with a baseline: points at which it is above, level and below, to three digits."""
 
     above: int
     level: int
     below: pd.DataFrame  # ours and theirs, at the points below
 
 
-def standing(series: Series, runs: pd.DataFrame, rival: str, measure: str) -> Standing:
-    """Compare means of C-Salt with those of a rival, point by point, over the matrices that both were run on."""
-    pair = of_both(series, runs, rival, measure).groupby(level=["classes", series.varied]).mean().round(3)
+def standing(series: Series, runs: pd.DataFrame, baseline: str, measure: str) -> Standing:
+    """Compare means of C-Salt with those of a baseline, point by point, over the matrices that both were run on."""
+    pair = of_both(series, runs, baseline, measure).groupby(level=["classes", series.varied]).mean().round(3)
     above, level = int((pair["ours"] > pair["theirs"]).sum()), int((pair["ours"] == pair["theirs"]).sum())
     return Standing(above, level, pair[pair["ours"] < pair["theirs"]])
 
 
-def of_both(series: Series, runs: pd.DataFrame, rival: str, measure: str) -> pd.DataFrame:
-    """Return a measure of C-Salt and of a rival, a line per matrix that both were run on."""
+def of_both(series: Series, runs: pd.DataFrame, baseline: str, measure: str) -> pd.DataFrame:
+    """Return a measure of C-Salt and of a baseline, a line per matrix that both were run on."""
     matrix = ["classes", series.varied, "seed"]
-    ours, theirs = (runs[runs["method"] == method].set_index(matrix)[measure] for method in ("csalt", rival))
+    ours, theirs = (runs[runs["method"] == method].set_index(matrix)[measure] for method in ("csalt", baseline))
     return pd.DataFrame({"ours": ours, "theirs": theirs}).dropna()
 
 
-def standing_in_words(series: Series, runs: pd.DataFrame, rival: str, measure: str) -> str:
-    """Say where C-Salt is above a rival, level with it or below it."""
-    above, level, below = standing(series, runs, rival, measure)
+def standing_in_words(series: Series, runs: pd.DataFrame, baseline: str, measure: str) -> str:
+    """Say where C-Salt is above a baseline, level with it or below it."""
+    above, level, below = standing(series, runs, baseline, measure)
     text = f"above at {above} of {above + level + len(below)} points"
     if level:
         text += f", level at {level}"
@@ -129,13 +133,13 @@ def standing_in_words(series: Series, runs: pd.DataFrame, rival: str, measure: s
     return text
 
 
-def verdict(series: Series, runs: pd.DataFrame, rival: str) -> str:
-    """Say how C-Salt stands beside a rival, and how far both tell alterations apart."""
-    in_words = {measure: standing_in_words(series, runs, rival, measure) for measure in ("F", "rec_V")}
-    text = f"**{CURVES[rival][0]}**: in F C-Salt is {in_words['F']}; in rec_V it is {in_words['rec_V']}."
-    precision = of_both(series, runs, rival, "pre_V").mean()
+def verdict(series: Series, runs: pd.DataFrame, baseline: str) -> str:
+    """Say how C-Salt compares with a baseline, and how well both tell alterations apart."""
+    in_words = {measure: standing_in_words(series, runs, baseline, measure) for measure in ("F", "rec_V")}
+    text = f"**{CURVES[baseline][0]}**: in F C-Salt is {in_words['F']}; in rec_V it is {in_words['rec_V']}."
+    precision = of_both(series, runs, baseline, "pre_V").mean()
     if precision.notna().all():
-        text += f" pre_V is {precision['ours']:.2f} against {precision['theirs']:.2f}."
+        text += f"\npre_V is {precision['ours']:.2f} against {precision['theirs']:.2f}."
     return text
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.experiment import Row
 from saltmine.colours import class_colours
-from saltmine.experiments.experiment import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,14 +1,16 @@
 import subprocess
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from saltmine.datasets import simulate_genomes
-from saltmine.datasets.cohort import rows_of
-from saltmine.datasets.germline import Loss, Segment, simulate_segment
+from experiments.simulated_genomes import simulate_genomes
+from experiments.simulated_genomes.cohort import rows_of
+from experiments.simulated_genomes.germline import Loss, Segment, simulate_segment
 
+ROOT = Path(__file__).parents[2]
 FALSE_NEGATIVES, FALSE_POSITIVES = 0.02, 1e-3
 
 
@@ -156,13 +158,13 @@ def test_wrong_parameters_are_named(wrong, sentence):
 def test_a_missing_library_is_named_with_the_extra_that_has_it():
     code = (
         "import sys; sys.modules['msprime'] = None\n"
-        "from saltmine.datasets import simulate_genomes\n"
+        "from experiments.simulated_genomes import simulate_genomes\n"
         "simulate_genomes(2e6, random_state=0, n_jobs=2)"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert run.stderr.endswith("ImportError: Simulated genomes need msprime; pip install 'saltmine[genome]'.\n")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert run.stderr.endswith("ImportError: Simulated genomes need msprime; pip install 'saltmine[experiments]'.\n")
 
 
-def test_importing_the_datasets_does_not_import_the_simulator():
-    code = "import sys, saltmine.datasets; sys.exit('msprime' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+def test_importing_the_experiment_does_not_import_the_simulator():
+    code = "import sys, experiments.genome; sys.exit('msprime' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0

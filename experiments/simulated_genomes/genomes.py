@@ -22,8 +22,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from saltmine.datasets.cohort import PATIENTS, SAMPLES, Carriers, Columns, joined, packed, rows_of, unpacked
-from saltmine.datasets.germline import demand_simulator, draw_losses, segments, simulate_segment
+from experiments.simulated_genomes.cohort import PATIENTS, SAMPLES, Carriers, Columns, joined, packed, rows_of, unpacked
+from experiments.simulated_genomes.germline import draw_losses, import_msprime, segments, simulate_segment
 from saltmine.parameters import check_starts, is_real
 from saltmine.solver.restarts import Restarts
 
@@ -136,7 +136,7 @@ def simulate_genomes(
     (56, 'P18_R1', ('T', 'R'))
     """
     _check_parameters(total_bp, segment_bp, false_negatives, false_positives)
-    demand_simulator()
+    import_msprime()
     check_starts(1, n_jobs, random_state)
     rng = np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     lengths = np.round(CHROMOSOMES / CHROMOSOMES.sum() * total_bp).astype(np.int64)

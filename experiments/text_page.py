@@ -1,4 +1,4 @@
-"""What is made of the runs on texts: the tables, the figure, and what they say in words."""
+"""The tables, the figure and the page of the experiment on texts, made of the stored runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from saltmine.experiments import clouds
-from saltmine.experiments.corpora import CORPORA, Corpus
-from saltmine.experiments.experiment import Row, made_with
+from experiments import text_clouds
+from experiments.experiment import Row, code_versions
+from experiments.text_corpora import CORPORA, Corpus
 from saltmine.markdown import markdown_table
 
 TITLES = {
@@ -61,22 +61,27 @@ PAPER: dict[str, dict[str, tuple[Line, Line]]] = {
 RSS_ROUNDED, DENSITY_ROUNDED = 500, 0.005
 
 HOW_COUNTED = (
-    "r0 patterns are common, r1 and r2 belong to the first and the second class; in parentheses the "
-    "factorization without products of fewer than four words or documents. As in the paper, a pattern to which "
-    "a class adds more words than the classes share counts as one of this class; what is left of it we count as one "
-    "of the other class. So r can exceed the number of patterns. Otherwise a pattern belongs to a class if no "
-    "document of the other uses it, and is common else; what a class adds to a common pattern counts among its "
-    "words. Primp knows no classes: its patterns, too, are counted by who uses them; the paper does not say how "
-    "it did that. RSS is the number of cells in error; per one, it is divided by the ones of the data, so that "
-    "matrices can be compared that differ."
+    "r0 patterns are common, r1 and r2 belong to the first and the second class.\n"
+    "Figures in parentheses are of the truncated factorization, without products of fewer than four words or "
+    "documents.\n"
+    "As in the paper, a pattern to which a class adds more words than the classes share counts as one of this class.\n"
+    "What is left of it is counted as one of the other class, so r can exceed the number of patterns.\n"
+    "Any other pattern belongs to a class if no document of the other class uses it, and is common otherwise.\n"
+    "What a class adds to a common pattern counts among its words.\n"
+    "Primp knows no classes.\n"
+    "Its patterns are also counted by who uses them; the paper does not say how it did that.\n"
+    "RSS is the number of cells in error.\n"
+    "RSS per one is RSS divided by the ones of the data, so that different matrices can be compared."
 )
 HOW_LISTED = (
-    "Everything that belongs to one class: patterns of its own, and what it adds to a common pattern. Each with "
-    "its most frequent words; the documents that use the pattern; the share of these that have one of the "
-    "words, and the same share of all documents, both as the mean over the words; and the documents that have "
-    "more than half of the words, whether or not they use the pattern. All figures are those of the first class "
-    "+ those of the second. A dagger (†) marks what the truncated factorization does not have. The same for "
-    "all methods is in `text_patterns.csv`."
+    "The tables list everything that belongs to one class: its own patterns, and what it adds to a common pattern.\n"
+    "Each line has the most frequent words and the documents that use the pattern.\n"
+    "Then follow the share of these documents that have one of the words, and the same share of all documents, both as "
+    "the mean over the words.\n"
+    "The last column counts the documents that have more than half of the words, whether or not they use the pattern.\n"
+    "All figures are those of the first class + those of the second.\n"
+    "A dagger (†) marks what the truncated factorization does not have.\n"
+    "The same for all methods is in `text_patterns.csv`."
 )
 
 
@@ -92,14 +97,14 @@ def write(rows: Sequence[Row], folder: Path) -> str:
             )
     pd.DataFrame(_tidy_lines(measured)).to_csv(folder / "text.csv", index=False)
     _tidy_claims(rows).to_csv(folder / "text_patterns.csv", index=False)
-    clouds.draw(rows, {method: TITLES[method] for method in DRAWN}, folder / "text.png")
+    text_clouds.draw(rows, {method: TITLES[method] for method in DRAWN}, folder / "text.png")
     return "\n\n".join(
         [
             "# Texts",
             _what_was_measured(rows),
             _sizes(measured),
             *(
-                f"{verdict(name, found['csalt'])} {rivals(found)}"
+                f"{verdict(name, found['csalt'])}\n{baselines(found)}"
                 for name, found in measured.items()
                 if "csalt" in found
             ),
@@ -107,9 +112,10 @@ def write(rows: Sequence[Row], folder: Path) -> str:
             HOW_COUNTED,
             *(f"**{CORPORA[name].title}**\n\n{_table(name, found)}" for name, found in measured.items()),
             "## The largest patterns",
-            "Words are larger the more often they occur in the documents that use the pattern; those too small to read "
-            "are left out. Pink words are shared by the classes that use the pattern, blue ones belong to the first "
-            "class and green ones to the second.",
+            "Words are larger the more often they occur in the documents that use the pattern.\n"
+            "Words too small to read are left out.\n"
+            "Pink words are shared by the classes that use the pattern, blue ones belong to the first class and green "
+            "ones to the second.",
             "![Word clouds of the four largest patterns of every method](text.png)",
             "## What C-Salt says of single classes",
             HOW_LISTED,
@@ -123,11 +129,14 @@ def _what_was_measured(runs: Sequence[Row]) -> str:
     corpora = ", ".join(CORPORA[name].title for name in CORPORA if any(row["corpus"] == name for row in runs))
     methods = ", ".join(TITLES[name] for name in TITLES if any(row["method"] == name for row in runs))
     return (
-        f"{len(runs)} fits with {made_with(runs)}: {methods} on {corpora}. C-Salt and Primp may find 30 patterns "
-        "at most, Dbssl1 30 common ones and 30 of each class, Dbssl2 15 of each kind. Rows are documents and "
-        "items the words in them: of three or more letters, in their basic form, without stop words (a list "
-        "beside the documents, else scikit-learn's). Of news posts, subject and body are taken. Empty rows and "
-        "rows that equal an earlier one are left out."
+        f"{len(runs)} fits with {code_versions(runs)}: {methods} on {corpora}.\n"
+        "C-Salt and Primp may find 30 patterns at most, Dbssl1 30 common ones and 30 of each class, Dbssl2 15 of each "
+        "kind.\n"
+        "Rows are documents, and items are the words in them.\n"
+        "Words have three or more letters, are in their basic form, and are no stop words (a list beside the "
+        "documents, else scikit-learn's).\n"
+        "Of news posts, subject and body are taken.\n"
+        "Empty rows and rows that equal an earlier one are left out."
     )
 
 
@@ -162,15 +171,15 @@ def verdict(name: str, row: Row) -> str:
     left, paper = sum(row["truncated"]["owners"][1:]), [sum(line.owners[1:]) for line in PAPER[name]["csalt"]]
     enough = "at least as many as" if specific + altered >= paper[0] else "fewer than"
     return (
-        f"**{corpus.title}**: C-Salt errs in {'; and in '.join(parts)}. These are {row['whole']['rss'] / 1000:.1f} "
+        f"**{corpus.title}**: C-Salt errs in {'; and in '.join(parts)}.\nThese are {row['whole']['rss'] / 1000:.1f} "
         f"thousand cells in a matrix with {row['ones'] / 1000:.1f} thousand ones; the paper has "
-        f"{PAPER[name]['csalt'][0].rss / 1000:.0f} thousand in one with {corpus.paper_ones / 1000:.1f} thousand. "
+        f"{PAPER[name]['csalt'][0].rss / 1000:.0f} thousand in one with {corpus.paper_ones / 1000:.1f} thousand.\n"
         f"C-Salt finds {specific} ({left}) patterns of single classes and {altered} alterations of common ones: "
         f"together {enough} the {paper[0]} ({paper[1]}) patterns of single classes that the paper counts."
     )
 
 
-def rivals(found: Mapping[str, Row]) -> str:
+def baselines(found: Mapping[str, Row]) -> str:
     """Say which other methods have fewer errors than C-Salt here, and with how many patterns."""
     sentences = []
     for which in ("whole", "truncated"):
@@ -184,7 +193,7 @@ def rivals(found: Mapping[str, Row]) -> str:
             if ahead
             else f"No other method that was run has fewer errors than {ours}."
         )
-    return " ".join(sentences)
+    return "\n".join(sentences)
 
 
 def _if_truncated(which: str) -> str:

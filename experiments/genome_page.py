@@ -1,4 +1,4 @@
-"""What is made of the fits of genomes: tables, the figure, and what they say beside the paper's figures."""
+"""The tables, the figure and the page of the experiment on genomes, made of the stored runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from saltmine.experiments.experiment import Row, made_with
-from saltmine.experiments.genome_figure import CLASS_NAMES, draw
+from experiments.experiment import Row, code_versions
+from experiments.genome_figure import CLASS_NAMES, draw
 from saltmine.markdown import markdown_table
 
 #: What the paper reports of its data: patterns, and the mean and standard deviation of their sizes, as printed.
@@ -86,20 +86,20 @@ def _what_was_measured(rows: Sequence[Row]) -> str:
     cohorts = "one cohort, seed" if len(rows) == 1 else f"{len(rows)} cohorts, seeds"
     counts = ", ".join(f"{rows[0]['labels'].count(label)} of {name}" for label, name in CLASS_NAMES.items())
     return (
-        "The paper's data, genomes of 18 patients with neuroblastoma, are not public. Simulated genomes of the same "
-        f"shape stand in (`saltmine.datasets.simulate_genomes`): {cohorts} "
+        "The paper's data, genomes of 18 patients with neuroblastoma, are not public.\n"
+        f"Simulated genomes of the same shape replace them (`experiments.simulated_genomes`): {cohorts} "
         f"{_listed(row['seed'] for row in rows)}, {len(rows[0]['labels'])} samples of 18 patients ({counts}), "
-        f"{genomes}, {_listed((row['columns'] for row in rows), ',')} columns. So the paper's figures show whether the "
-        "picture is alike, not which search is better. Fits by `CSalt()` of "
-        f"{made_with(rows)} took {_listed((row['seconds'] for row in rows), '.0f')} s."
+        f"{genomes}, {_listed((row['columns'] for row in rows), ',')} columns.\n"
+        "So the paper's figures show whether the results are similar, not which search is better.\n"
+        f"Fits by `CSalt()` of {code_versions(rows)} took {_listed((row['seconds'] for row in rows), '.0f')} s."
     )
 
 
 def _patterns_sentence(rows: Sequence[Row]) -> str:
     return (
         f"**Rank.** C-Salt finds {_listed(row['patterns'] for row in rows)} patterns, of which "
-        f"{_listed(row['one_patient'] for row in rows)} are used by samples of one patient only. The paper reports "
-        f"{PAPER['patterns']} and {PAPER['one_patient']}."
+        f"{_listed(row['one_patient'] for row in rows)} are used by samples of one patient only.\n"
+        f"The paper reports {PAPER['patterns']} and {PAPER['one_patient']}."
     )
 
 
@@ -111,7 +111,7 @@ def _usage_sentence(rows: Sequence[Row]) -> str:
     if not shares:
         return (
             "**Usage.** No pattern of several patients is used in all three classes; in the paper usage is almost "
-            f"identical for each class. {rest}"
+            f"identical for each class.\n{rest}"
         )
     verdict = "is nearly the same in each class, as in the paper"
     if min(shares) < NEARLY_THE_SAME:
@@ -119,7 +119,7 @@ def _usage_sentence(rows: Sequence[Row]) -> str:
     return (
         "**Usage.** Of the patterns that several patients use, and all three classes: where a patient has one in some "
         f"sample, all samples of the patient have it in {_listed((100 * share for share in shares), '.1f')} % of the "
-        f"cases; usage {verdict}. {rest}"
+        f"cases; usage {verdict}.\n{rest}"
     )
 
 
@@ -139,10 +139,11 @@ def _classes_sentence(rows: Sequence[Row]) -> str:
     if not any(row["one_class"] for row in rows):
         return "**Classes.** As in the paper, no pattern is used in one class only."
     return (
-        f"**Classes.** {_listed(row['one_class'] for row in rows)} patterns are used in one class only. In the paper "
-        "there are none: all of its patterns are common to the classes, which differ by alterations alone. The "
-        "simulation plants programs that only some patients have, and only in some classes; a pattern with rows of its "
-        "own says that, an alteration of a patient's pattern cannot."
+        f"**Classes.** {_listed(row['one_class'] for row in rows)} patterns are used in one class only.\n"
+        "In the paper there are none: all of its patterns are common to the classes, which differ by alterations "
+        "alone.\n"
+        "The simulation plants programs that only some patients have, and only in some classes.\n"
+        "A pattern with rows of its own can express that, an alteration of a patient's pattern cannot."
     )
 
 
@@ -153,7 +154,7 @@ def _sizes_sentence(rows: Sequence[Row]) -> str:
         compared = "of a part of the genome, so sizes cannot be compared with the paper's"
     return (
         f"**Sizes.** The shared part of a pattern has {_listed(shared, ',.0f')} columns on average, {compared}; a "
-        f"simulated sample has {_listed((row['ones'] / len(row['labels']) for row in rows), ',.0f')} ones. "
+        f"simulated sample has {_listed((row['ones'] / len(row['labels']) for row in rows), ',.0f')} ones.\n"
         f"{_alterations_sentence(rows)}"
     )
 
@@ -170,7 +171,7 @@ def _alterations_sentence(rows: Sequence[Row]) -> str:
     verdict = "as in the paper." if set(largest) == {"R"} else f"in the paper in relapse ({PAPER_SIZES['R'][0]:,})."
     if "N" in largest:
         verdict += (
-            " Simulated tumours lose copies of parts of chromosomes, and what only they lack is an alteration of "
+            "\nSimulated tumours lose copies of parts of chromosomes, and what only they lack is an alteration of "
             "normal tissue."
         )
     return f"Alterations are on average the largest in {names}; {verdict}"
@@ -203,10 +204,10 @@ def _programs_sentence(rows: Sequence[Row]) -> str:
     all_recall, all_precision = _rates([program for row in rows for program in row["programs"]])
     return (
         "A planted locus came back if the pattern that matches its program best reports it for exactly the classes of "
-        f"the program. Of {loci:,} loci planted in relapses only, {back:,} came back (recall {recall:.3f}); "
-        f"of what was reported for them, {100 * precision:.2f} % had been planted there. {mostly} of the "
-        f"{len(relapse)} relapse programs came back by more than half. Over the programs of all classes recall is "
-        f"{all_recall:.3f} and precision {all_precision:.3f}."
+        f"the program.\nOf {loci:,} loci planted in relapses only, {back:,} came back (recall {recall:.3f}); "
+        f"of what was reported for them, {100 * precision:.2f} % had been planted there.\n"
+        f"{mostly} of the {len(relapse)} relapse programs came back by more than half.\n"
+        f"Over the programs of all classes recall is {all_recall:.3f} and precision {all_precision:.3f}."
     )
 
 

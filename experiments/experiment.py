@@ -13,16 +13,16 @@ Task = dict[str, Any]
 Row = dict[str, Any]
 
 
-class LeftOut(Exception):
-    """A task cannot be measured here, for the reason that is its message; the others can."""
+class SkipTask(Exception):
+    """One task cannot be measured here; the message says why. The other tasks can."""
 
 
-def made_with(rows: Iterable[Row]) -> str:
-    """Say which code made the runs.
+def code_versions(rows: Iterable[Row]) -> str:
+    """Name the versions and commits of saltmine that made the runs.
 
     Examples
     --------
-    >>> made_with([{"version": "1.0", "commit": "ab12"}, {"version": "1.0", "commit": "ab12"}])
+    >>> code_versions([{"version": "1.0", "commit": "ab12"}, {"version": "1.0", "commit": "ab12"}])
     'saltmine 1.0 (commit ab12)'
     """
     commits: dict[str, set[str]] = {}
@@ -47,7 +47,7 @@ class Experiment:
     measure : callable
         ``measure(task, data)`` returns what was found, without the task itself; a function of a module, so that other
         processes can call it. ``data`` is the folder with the data, of the experiments that need one. It raises
-        ImportError where a method needs a package that is missing, which leaves the method out, and `LeftOut` for a
+        ImportError where a method needs a package that is missing, which leaves the method out, and `SkipTask` for a
         single task.
     write : callable
         ``write(rows, folder)`` writes figures and tables into the folder and returns the page, as markdown; from the

@@ -1,0 +1,1 @@
+"""Measurements of quality, time and memory: ``python -m benchmarks.planted``, from the root of the repository."""
