@@ -23,14 +23,13 @@ from saltmine.data.validation import (
     BinaryMatrix,
     TableNames,
     as_binary,
-    as_text,
-    demand_distinct,
     given_names,
     reject_unreadable,
 )
 from saltmine.estimators.results import FittedResults
 from saltmine.estimators.runs import best_of_runs, steps_of
 from saltmine.mdl.class_tests import find_carriers
+from saltmine.names import as_text, check_distinct
 from saltmine.parameters import check_binarize, check_listening
 from saltmine.progress import Listener, OnStep
 from saltmine.solver.description import null_length
@@ -231,7 +230,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedResu
         """Keep the names that come beside the data, as sparse matrices have none of their own."""
         if item_names is not None:
             self._item_names = given_names(item_names, self.n_features_in_, "item_names", "columns")
-            demand_distinct(self._item_names)
+            check_distinct(self._item_names)
         if row_names is not None:
             self.row_names_ = given_names(row_names, n_rows, "row_names", "rows")
 
