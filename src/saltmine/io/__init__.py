@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from saltmine.io.files import ReadError
 from saltmine.io.registry import format_of
@@ -80,22 +79,9 @@ def read(
     >>> table.item_names.tolist(), table.y.tolist()
     (['bread', 'milk'], ['Mainz', 'Trier'])
     """
+    # Before any other local variable is set, these are the arguments.
+    options = {name: value for name, value in locals().items() if name not in ("path", "format") and value is not None}
     path = Path(path)
     if not path.exists():
         raise ReadError(f"There is no file {str(path)!r}; check its name and folder.")
-    options: dict[str, Any] = {
-        "target": target,
-        "labels": labels,
-        "group": group,
-        "items": items,
-        "row_names": row_names,
-        "separator": separator,
-        "encoding": encoding,
-        "text": text,
-        "language": language,
-        "stop_words": stop_words,
-        "min_docs": min_docs,
-        "unit": unit,
-    }
-    given = {name: value for name, value in options.items() if value is not None}
-    return format_of(path, format, text is not None).read(path, given)
+    return format_of(path, format, text is not None).read(path, options)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import zipfile
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError, parsing, read_bytes
 from saltmine.io.labels import read_names, with_labels
-from saltmine.io.table import Table
+from saltmine.io.table import ColumnArg, PathArg, Table
 from saltmine.names import as_text, check_distinct
 
 # Names of the arrays of an archive.
@@ -26,12 +25,7 @@ _ITEM_NAMES = ("item_names", "feature_names", "columns")
 
 
 def read_npz(
-    path: Path,
-    *,
-    target: str | int | None = None,
-    labels: str | PathLike[str] | None = None,
-    group: str | int | None = None,
-    items: str | PathLike[str] | None = None,
+    path: Path, *, target: ColumnArg = None, labels: PathArg = None, group: ColumnArg = None, items: PathArg = None
 ) -> Table:
     """Read a sparse matrix saved by scipy, or an archive of arrays.
 
@@ -165,13 +159,7 @@ def _csr(matrix: Any) -> sp.csr_array:
     return rows
 
 
-def finished(
-    table: Table,
-    items: str | PathLike[str] | None,
-    labels: str | PathLike[str] | None,
-    target: str | int | None,
-    group: str | int | None,
-) -> Table:
+def finished(table: Table, items: PathArg, labels: PathArg, target: ColumnArg, group: ColumnArg) -> Table:
     """Return a matrix, after checking its values, with the names of its items and the labels of its rows."""
     _check_finite(table.X)
     if items is not None:

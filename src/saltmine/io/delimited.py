@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from saltmine.io.files import (
     summary,
 )
 from saltmine.io.labels import table_of_frame
-from saltmine.io.table import Table
+from saltmine.io.table import ColumnArg, PathArg, Table
 from saltmine.names import as_text, check_distinct
 
 # Candidates for the separator, by suffix; Excel writes semicolons where commas are decimal marks.
@@ -43,10 +42,10 @@ _UNNAMED = ""
 def read_csv(
     path: Path,
     *,
-    target: str | int | None = None,
+    target: ColumnArg = None,
     row_names: str | None = None,
-    group: str | int | None = None,
-    labels: str | PathLike[str] | None = None,
+    group: ColumnArg = None,
+    labels: PathArg = None,
     separator: str | None = None,
     encoding: str | None = None,
 ) -> Table:

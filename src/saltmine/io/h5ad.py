@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from saltmine.extras import needing
 from saltmine.io.files import ReadError, parsing
 from saltmine.io.labels import with_labels
-from saltmine.io.table import Table, no_such_column
+from saltmine.io.table import ColumnArg, PathArg, Table, no_such_column
 from saltmine.names import as_text, check_distinct
 
 # Formats of a sparse matrix, now and before anndata 0.7.
@@ -23,13 +22,7 @@ _SPARSE = {"csr_matrix": sp.csr_array, "csc_matrix": sp.csc_array, "csr": sp.csr
 _CATEGORIES = "__categories"
 
 
-def read_h5ad(
-    path: Path,
-    *,
-    target: str | int | None = None,
-    labels: str | PathLike[str] | None = None,
-    group: str | int | None = None,
-) -> Table:
+def read_h5ad(path: Path, *, target: ColumnArg = None, labels: PathArg = None, group: ColumnArg = None) -> Table:
     """Read the matrix X of an AnnData file; other layers and the raw matrix are ignored.
 
     Parameters
@@ -61,7 +54,7 @@ def _is_group(node: Any) -> bool:
     return hasattr(node, "keys")
 
 
-def _table(file: Any, target: str | int | None, labels: str | PathLike[str] | None, group: str | int | None) -> Table:
+def _table(file: Any, target: ColumnArg, labels: PathArg, group: ColumnArg) -> Table:
     cells, genes = _index(file, "obs"), _index(file, "var")
     group_is_here = group is not None and (labels is None or str(group) in file["obs"])
     groups = as_text(_labels(file["obs"], str(group), cells, "group")) if group_is_here else None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError, choose_separator, load_lines, load_text, reading, records, suffix_of
-from saltmine.io.table import Table, no_such_column
+from saltmine.io.table import ColumnArg, PathArg, Table, no_such_column
 from saltmine.names import as_text, check_distinct
 
 if TYPE_CHECKING:
@@ -56,12 +56,7 @@ def read_names(path: str | PathLike[str], n_items: int | None = None) -> NDArray
         return as_text(names)
 
 
-def with_labels(
-    table: Table,
-    labels: str | PathLike[str] | None,
-    target: str | int | None = None,
-    group: str | int | None = None,
-) -> Table:
+def with_labels(table: Table, labels: PathArg, target: ColumnArg = None, group: ColumnArg = None) -> Table:
     """Return a table with the classes of a label file, if one is given; its own file has no columns for them."""
     if labels is None:
         for what, name in (("target", target), ("group", group)):
@@ -81,10 +76,10 @@ def table_of_frame(
     place: Callable[[int], str],
     names: NDArray[Any] | None,
     *,
-    target: str | int | None,
+    target: ColumnArg,
     row_names: str | None,
-    group: str | int | None,
-    labels: str | PathLike[str] | None,
+    group: ColumnArg,
+    labels: PathArg,
 ) -> Table:
     """Return a table whose classes, groups and row names are taken out of the columns of a frame.
 
@@ -146,8 +141,8 @@ def read_labels(
     path: str | PathLike[str],
     n_rows: int,
     row_names: NDArray[Any] | None = None,
-    target: str | int | None = None,
-    group: str | int | None = None,
+    target: ColumnArg = None,
+    group: ColumnArg = None,
 ) -> RowLabels:
     """Return the classes of the rows from a label file.
 
@@ -199,7 +194,7 @@ def _lines(path: Path) -> list[_Line]:
     return lines
 
 
-def _is_header(lines: list[_Line], row_names: NDArray[Any] | None, target: str | int | None, n_rows: int) -> bool:
+def _is_header(lines: list[_Line], row_names: NDArray[Any] | None, target: ColumnArg, n_rows: int) -> bool:
     """Return whether the first line names the columns and is not a row itself."""
     first = lines[0].fields
     if target is not None and str(target) in first and not str(target).isdigit():
@@ -212,14 +207,14 @@ def _is_header(lines: list[_Line], row_names: NDArray[Any] | None, target: str |
     return has_known_name and len(lines) == n_rows + 1
 
 
-def _class_column(header: list[str] | None, width: int, target: str | int | None) -> int:
+def _class_column(header: list[str] | None, width: int, target: ColumnArg) -> int:
     if target is not None:
         return _position(header, width, target, "target")
     lower = [field.lower() for field in header or []]
     return next((lower.index(name) for name in _CLASS_COLUMNS if name in lower), width - 1)
 
 
-def _group_column(header: list[str] | None, width: int, group: str | int | None, class_column: int) -> int | None:
+def _group_column(header: list[str] | None, width: int, group: ColumnArg, class_column: int) -> int | None:
     if group is not None:
         return _position(header, width, group, "group")
     if header is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError, opened
 from saltmine.io.labels import with_labels
-from saltmine.io.table import ITEMS, LOCI, Table, locus_name, no_such_column
+from saltmine.io.table import ITEMS, LOCI, ColumnArg, PathArg, Table, locus_name, no_such_column
 from saltmine.names import as_text
 
 _SAMPLE = "Tumor_Sample_Barcode"
@@ -25,12 +24,7 @@ _NO_GENE = frozenset({"", ".", "-", "Unknown"})
 
 
 def read_maf(
-    path: Path,
-    *,
-    unit: str = "gene",
-    labels: str | PathLike[str] | None = None,
-    target: str | int | None = None,
-    group: str | int | None = None,
+    path: Path, *, unit: str = "gene", labels: PathArg = None, target: ColumnArg = None, group: ColumnArg = None
 ) -> Table:
     """Read which samples have mutations in which genes, or which alterations.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import warnings
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from saltmine.io.arrays import finished
 from saltmine.io.files import ReadError, check_no_zero_byte, lines_of, parsing, read_bytes
-from saltmine.io.table import Table
+from saltmine.io.table import ColumnArg, PathArg, Table
 
 _Type: TypeAlias = "type[np.float64] | type[np.int64]"
 _TYPES: dict[str, _Type] = {"real": np.float64, "double": np.float64, "integer": np.int64, "unsigned-integer": np.int64}
@@ -42,12 +41,7 @@ class _Header:
 
 
 def read_mtx(
-    path: Path,
-    *,
-    labels: str | PathLike[str] | None = None,
-    target: str | int | None = None,
-    group: str | int | None = None,
-    items: str | PathLike[str] | None = None,
+    path: Path, *, labels: PathArg = None, target: ColumnArg = None, group: ColumnArg = None, items: PathArg = None
 ) -> Table:
     """Read a MatrixMarket file: a sparse matrix if it has coordinates, else a dense one.
 
@@ -122,14 +116,7 @@ def _entries(data: bytes, header: _Header) -> pd.DataFrame:
             # The warning of a first line with too many fields.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             entries = pd.read_csv(
-                body,
-                sep=r"\s+",
-                header=None,
-                names=list(types),
-                index_col=False,
-                dtype=types,
-                na_filter=False,
-                comment="%",
+                body, sep=r"\s+", names=list(types), index_col=False, dtype=types, na_filter=False, comment="%"
             )
     except pd.errors.EmptyDataError:
         return pd.DataFrame({name: np.empty(0, dtype=kind) for name, kind in types.items()})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,17 @@ from numpy.typing import NDArray
 from saltmine.extras import needing
 from saltmine.io.files import ReadError, parsing, read_bytes
 from saltmine.io.labels import table_of_frame
-from saltmine.io.table import Table
+from saltmine.io.table import ColumnArg, PathArg, Table
 from saltmine.names import as_text, check_distinct
 
 
 def read_parquet(
     path: Path,
     *,
-    target: str | int | None = None,
+    target: ColumnArg = None,
     row_names: str | None = None,
-    group: str | int | None = None,
-    labels: str | PathLike[str] | None = None,
+    group: ColumnArg = None,
+    labels: PathArg = None,
 ) -> Table:
     """Read a Parquet table.
 

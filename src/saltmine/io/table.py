@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 #: A matrix of 0/1 or counts, dense or sparse, or a table that `Prepare` turns into items.
 Cells: TypeAlias = "pd.DataFrame | NDArray[Any] | sp.csr_array"
 
+#: A file and a column, as options of readers.
+PathArg: TypeAlias = "str | PathLike[str] | None"
+ColumnArg: TypeAlias = "str | int | None"
+
 #: What the items are; the report draws words as clouds, loci on chromosomes and pixels as images.
 ITEMS, WORDS, LOCI, PIXELS = "items", "words", "loci", "pixels"
 
@@ -100,7 +104,7 @@ def _chromosome_name(name: str) -> str:
     return f"chr{name}" if _BARE_CHROMOSOME.fullmatch(name) else name
 
 
-def no_such_column(path: str | PathLike[str] | None, name: str | int, columns: Iterable[str], what: str) -> ReadError:
+def no_such_column(path: PathArg, name: str | int, columns: Iterable[str], what: str) -> ReadError:
     """Return the error for a missing column: it lists the columns and suggests a similar one.
 
     Examples

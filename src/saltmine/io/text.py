@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
-from os import PathLike
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -19,7 +18,7 @@ from saltmine.extras import needing
 from saltmine.io.documents import Fields, file_documents, folder_documents
 from saltmine.io.files import ReadError, load_lines
 from saltmine.io.labels import with_labels
-from saltmine.io.table import WORDS, Table
+from saltmine.io.table import WORDS, ColumnArg, PathArg, Table
 from saltmine.names import as_text
 
 #: The language of documents whose words are kept as they are.
@@ -33,13 +32,13 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 def read_text(
     path: Path,
     *,
-    target: str | int | None = None,
+    target: ColumnArg = None,
     text: str | None = None,
     row_names: str | None = None,
-    group: str | int | None = None,
-    labels: str | PathLike[str] | None = None,
+    group: ColumnArg = None,
+    labels: PathArg = None,
     language: str = "en",
-    stop_words: str | PathLike[str] | None = None,
+    stop_words: PathArg = None,
     min_docs: int = 20,
     encoding: str = "utf-8",
     separator: str | None = None,
@@ -102,7 +101,7 @@ def read_text(
     return table if labels is None else with_labels(table, labels, target, group)
 
 
-def stop_words_of(language: str, path: str | PathLike[str] | None) -> frozenset[str]:
+def stop_words_of(language: str, path: PathArg) -> frozenset[str]:
     """Return the words to leave out: those of a file with one word per line, or scikit-learn's list for English."""
     if path is not None:
         words = frozenset(line.lower() for line in load_lines(path)) - {""}

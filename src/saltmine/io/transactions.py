@@ -11,17 +11,12 @@ import scipy.sparse as sp
 
 from saltmine.io.files import ReadError, load_lines
 from saltmine.io.labels import read_names, with_labels
-from saltmine.io.table import Table
+from saltmine.io.table import ColumnArg, PathArg, Table
 from saltmine.names import as_text
 
 
 def read_dat(
-    path: Path,
-    *,
-    labels: str | PathLike[str] | None = None,
-    target: str | int | None = None,
-    group: str | int | None = None,
-    items: str | PathLike[str] | None = None,
+    path: Path, *, labels: PathArg = None, target: ColumnArg = None, group: ColumnArg = None, items: PathArg = None
 ) -> Table:
     """Read transactions; an empty line is a transaction without items, and an item repeated in a line counts once.
 

@@ -11,7 +11,6 @@ from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from saltmine.extras import needing
 from saltmine.io.files import ReadError, opened
 from saltmine.io.labels import with_labels
-from saltmine.io.table import LOCI, Table, locus_name
+from saltmine.io.table import LOCI, ColumnArg, PathArg, Table, locus_name
 from saltmine.names import as_text, check_distinct
 
 _Stream: TypeAlias = "IO[bytes] | gzip.GzipFile"
@@ -36,13 +35,7 @@ _BCF = b"BCF\2"
 _LAST_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
 
-def read_vcf(
-    path: Path,
-    *,
-    labels: str | PathLike[str] | None = None,
-    target: str | int | None = None,
-    group: str | int | None = None,
-) -> Table:
+def read_vcf(path: Path, *, labels: PathArg = None, target: ColumnArg = None, group: ColumnArg = None) -> Table:
     """Read the genotypes of a VCF or BCF file, compressed or not.
 
     There is one item per alternative allele of a record, for example ``chr1:12345 A>G``. A sample has the item if its

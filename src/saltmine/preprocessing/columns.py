@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 _MAX_INTEGER = 2**53
 # Quantiles of more numbers are found from every second, third, ... of them.
 _QUANTILE_SAMPLE = 10_000
-# Pairs of values of which one is an item and the other its absence.
-_YES_NO = [{"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"present", "absent"}, {"positive", "negative"},
-           {"ja", "nein"}, {"oui", "non"}]  # fmt: skip
-_YES = {"yes", "y", "true", "t", "present", "positive", "ja", "oui"}
+# Values that make a column an item, and the value that stands for its absence.
+_YES_NO = {"yes": "no", "y": "n", "true": "false", "t": "f", "present": "absent", "positive": "negative", "ja": "nein"}
+_YES_NO["oui"] = "non"
 
 Codes = NDArray[np.signedinteger[Any]]
 
@@ -261,8 +260,9 @@ def choose_encoder(column: Column, bins: int, thresholds: list[float] | None) ->
 def _choose_values(column: Column) -> Values | YesNo:
     _, distinct = column.texts
     words = {text.strip().lower() for text in distinct}
-    if len(distinct) == 2 and words in _YES_NO:
-        return YesNo(column.name, next(text for text in distinct if text.strip().lower() in _YES))
+    yes = next((text for text in distinct if _YES_NO.get(text.strip().lower()) in words), None)
+    if yes is not None and len(distinct) == 2:
+        return YesNo(column.name, yes)
     present = len(column.values) - (0 if column.missing is None else int(column.missing.sum()))
     if len(distinct) > max(20, present // 2):
         raise ValueError(
