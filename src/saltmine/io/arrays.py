@@ -66,9 +66,7 @@ class _Archive:
     def __init__(self, path: Path) -> None:
         self._data = read_bytes(path)
         if not zipfile.is_zipfile(io.BytesIO(self._data)):
-            raise ReadError(
-                "this is not an npz archive, or it is truncated; write one with scipy.sparse.save_npz or numpy.savez."
-            )
+            raise ReadError("this is not an npz archive, or it is truncated; write one with save_npz or numpy.savez.")
         with parsing("npz archive"):
             self._arrays = np.load(io.BytesIO(self._data), allow_pickle=False)
             self.contents: list[str] = self._arrays.files
@@ -121,8 +119,7 @@ class _Archive:
         vector = self._array(name)
         if vector.shape != (length,):
             raise ReadError(
-                f"the array {name!r} has the shape {vector.shape}, but the data has {length} {what}; one value "
-                "for each is needed."
+                f"the array {name!r} has the shape {vector.shape}, but one value for each of {length} {what} is needed."
             )
         if vector.dtype.kind == "S":
             with parsing("archive of text in UTF-8"):
@@ -180,6 +177,4 @@ def _check_finite(X: Any) -> None:
         row, column = np.searchsorted(X.indptr, first, side="right") - 1, X.indices[first]
     else:
         row, column = np.unravel_index(first, X.shape)
-    raise ReadError(
-        f"the value in row {row + 1}, column {column + 1} is {values.flat[first]}; every value must be a finite number."
-    )
+    raise ReadError(f"row {row + 1}, column {column + 1} is {values.flat[first]}; every value must be a finite number.")

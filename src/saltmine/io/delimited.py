@@ -77,8 +77,7 @@ def read_csv(
         unnamed = frame.pop(_UNNAMED)
         if unnamed.hasnans or not unnamed.is_unique:
             raise ReadError(
-                "the first column has no name and cannot name the rows, because values of it repeat or are missing; "
-                "give it a name or remove it."
+                "the first column has no name, and its values repeat or are missing; give it a name or remove it."
             )
         names = as_text(unnamed)
     return table_of_frame(frame, file.place, names, target=target, row_names=row_names, group=group, labels=labels)
@@ -116,9 +115,7 @@ class _File:
         header = next((line for line in io.BytesIO(data) if line.strip()), b"").decode()
         separator = choose_separator(separator, header, _SEPARATORS.get(suffix_of(path), _OTHER_SEPARATORS))
         if not separator.isascii():
-            raise ReadError(
-                f"the separator {separator!r} is not one character in ASCII; use one such as ',' ';' '|' or '\\t'."
-            )
+            raise ReadError(f"the separator {separator!r} is not one character in ASCII; use another one.")
         return cls(path, contents, is_utf8_on_disk, has_blanks, separator, _column_names(data, separator))
 
     @property
@@ -192,7 +189,7 @@ class _File:
         """Return the error of pandas in other words, with its place."""
         if "EOF inside string" in str(error):
             number, _ = deque(self._records(), maxlen=1).pop()
-            return ReadError("a quote is opened in this row and never closed; close it.", f"line {number}")
+            return ReadError("a quote is opened in this row and never closed; close it.", number)
         return self._ragged_line() or ReadError(
             f"pandas cannot read this table ({summary(error)}); check the separator and the quotes."
         )
@@ -258,8 +255,8 @@ def _check_header(number: int, columns: list[str]) -> None:
     if len(set(numbers)) < len(numbers) or (len(numbers) == len(columns) and not is_counted):
         listed = ", ".join(columns[:5]) + (", ..." if len(columns) > 5 else "")
         raise ReadError(
-            f"{listed} looks like data, but the file needs a header; add a first line with the names of the columns.",
-            f"line {number}",
+            f"{listed} looks like data, but the file needs a header; add a line with the column names.",
+            number,
         )
 
 
@@ -281,6 +278,6 @@ def _decimal_mark(data: bytes) -> str:
 
 def _ragged(number: int, n_fields: int, width: int) -> ReadError:
     return ReadError(
-        f"{n_fields} fields where there are {width} columns; fix the line, or name the separator if it is another one.",
-        f"line {number}",
+        f"{n_fields} fields where there are {width} columns; fix the line, or name the separator.",
+        number,
     )

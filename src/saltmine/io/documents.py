@@ -48,10 +48,6 @@ class _Record(NamedTuple):
     line: int
     fields: dict[str, Any]
 
-    @property
-    def place(self) -> str:
-        return f"line {self.line}"
-
 
 def folder_documents(path: Path, encoding: str) -> Documents:
     """Return the documents of a folder: its sub-folders are classes, and every file in them is a document.
@@ -61,9 +57,7 @@ def folder_documents(path: Path, encoding: str) -> Documents:
     entries = _visible(path, "*")
     classes = [entry for entry in entries if entry.is_dir()]
     if not entries:
-        raise ReadError(
-            "the folder is empty; it should have a sub-folder for each class, with the documents as files in it."
-        )
+        raise ReadError("the folder is empty; it should have a sub-folder for each class, with documents.")
     if not classes:
         names = as_text(entry.name for entry in entries)
         return Documents([load_text(entry, encoding) for entry in entries], row_names=names)
@@ -93,9 +87,7 @@ def file_documents(
     with reading(path):
         if suffix in _JSON_SUFFIXES:
             if separator is not None:
-                raise ReadError(
-                    f"the file holds one JSON object per line and takes no separator ({separator!r}); leave it out."
-                )
+                raise ReadError(f"a file of JSON lines takes no separator ({separator!r}); leave it out.")
             found = list(_json_records(load_text(path, encoding)))
         elif suffix in _TABLE_SUFFIXES:
             content = load_text(path, encoding)
@@ -117,11 +109,9 @@ def _json_records(content: str) -> Iterator[_Record]:
             fields = json.loads(line)
         except (ValueError, RecursionError) as error:
             reason = str(error).partition(": line")[0]
-            raise ReadError(
-                f"this is not JSON ({reason}); every line should be one object.", f"line {number}"
-            ) from None
+            raise ReadError(f"this is not JSON ({reason}); every line should be one object.", number) from None
         if not isinstance(fields, dict):
-            raise ReadError(f'this is {_kind(fields)}, not a JSON object such as {{"text": ...}}.', f"line {number}")
+            raise ReadError(f'this is {_kind(fields)}, not a JSON object such as {{"text": ...}}.', number)
         yield _Record(number, fields)
 
 
@@ -137,9 +127,8 @@ def _table_records(content: str, separator: str) -> list[_Record]:
     for line, fields in rows[1:]:
         if len(fields) != len(header):
             raise ReadError(
-                f"{len(fields)} fields where the header has {len(header)}; fix the line, or name the separator if it "
-                "is another one.",
-                f"line {line}",
+                f"{len(fields)} fields where the header has {len(header)}; fix the line, or name the separator.",
+                line,
             )
     return [_Record(line, dict(zip(header, fields, strict=True))) for line, fields in rows[1:]]
 
@@ -174,9 +163,9 @@ def _values(documents: list[_Record], name: str, kinds: tuple[type, ...]) -> lis
     for document in documents:
         value = document.fields.get(name)
         if value is None:
-            raise ReadError(f"there is no {name!r}; every document needs one.", document.place)
+            raise ReadError(f"there is no {name!r}; every document needs one.", document.line)
         if type(value) not in kinds:
-            raise ReadError(f"{name!r} is {_kind(value)}, not {_KINDS[kinds[0]]}.", document.place)
+            raise ReadError(f"{name!r} is {_kind(value)}, not {_KINDS[kinds[0]]}.", document.line)
         values.append(value)
     return values
 
@@ -185,12 +174,11 @@ def _labels(documents: list[_Record], name: str) -> NDArray[Any]:
     labels = _values(documents, name, (str, bool, int, float))
     for document, label in zip(documents, labels, strict=True):
         if label == "" or label != label:
-            raise ReadError(f"{name!r} is empty; give the document a class or remove it.", document.place)
+            raise ReadError(f"{name!r} is empty; give the document a class or remove it.", document.line)
         if type(label) is not type(labels[0]):
             raise ReadError(
-                f"{name!r} is {label!r}, of another kind than {labels[0]!r} in line {documents[0].line}; use one kind "
-                "of label.",
-                document.place,
+                f"{name!r} is {label!r}, of another kind than {labels[0]!r} in line {documents[0].line}; use one kind.",
+                document.line,
             )
     return np.array(labels)
 

@@ -23,17 +23,17 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 class ReadError(ValueError):
     """A file that cannot be read as asked: one sentence with the file, the place in it, the problem and the remedy.
 
-    Readers give the problem and the place; `reading` adds the file.
+    Readers give the problem and the place, which is a line number or text; `reading` adds the file.
 
     Examples
     --------
-    >>> print(ReadError("the label is empty; add it.", "line 7", Path("votes.csv")))
+    >>> print(ReadError("the label is empty; add it.", 7, Path("votes.csv")))
     votes.csv, line 7: the label is empty; add it.
     """
 
-    def __init__(self, problem: str, place: str = "", path: str | PathLike[str] | None = None) -> None:
+    def __init__(self, problem: str, place: str | int = "", path: str | PathLike[str] | None = None) -> None:
         super().__init__(problem)
-        self.place = place
+        self.place = f"line {place}" if isinstance(place, int) else place
         self.path = path
 
     def __str__(self) -> str:
@@ -73,10 +73,8 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             with _OPENERS.get(compression, open)(path, "rb") as stream:
                 yield stream
         except _DECOMPRESSION_ERRORS as error:
-            raise ReadError(
-                f"the {compression[1:] or 'compressed'} data is damaged or truncated ({summary(error)}); get the file "
-                "again."
-            ) from None
+            data = f"{compression[1:] or 'compressed'} data"
+            raise ReadError(f"the {data} is damaged or truncated ({summary(error)}); get the file again.") from None
         except OSError as error:
             # bz2 has no error class of its own.
             reason = error.strerror or summary(error)
@@ -122,24 +120,19 @@ def decode(data: bytes, encoding: str = "utf-8") -> str:
     """Return the contents of a file as text, or say which line is not text."""
     if is_utf8(encoding):
         if data.startswith(_UTF16):
-            raise ReadError(
-                "this is UTF-16 text; name the encoding, encoding='utf-16' (--encoding utf-16), or save the file as "
-                "UTF-8."
-            )
+            raise ReadError("this is UTF-16 text; set encoding='utf-16' (--encoding utf-16), or save it as UTF-8.")
         # Checked first: most binary files are not UTF-8 either, but no other encoding would help.
         check_no_zero_byte(data)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         raise ReadError(
-            f"the byte 0x{data[error.start]:02x} is not {encoding} text; name the encoding, for example "
+            f"the byte 0x{data[error.start]:02x} is not {encoding} text; set the encoding, for example "
             "encoding='latin-1' (--encoding latin-1), or save the file as UTF-8.",
             _line_at(data, error.start),
         ) from None
     except (LookupError, ValueError):
-        raise ReadError(
-            f"there is no encoding {encoding!r}; common encodings are utf-8, utf-16, latin-1 and cp1252."
-        ) from None
+        raise ReadError(f"there is no encoding {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252.") from None
     if "\0" in text:
         check_no_zero_byte(text.encode(errors="replace"))
     return text.removeprefix("\ufeff")
@@ -153,9 +146,8 @@ def is_utf8(encoding: str) -> bool:
 def check_no_zero_byte(data: bytes) -> None:
     """Refuse a binary file where text is expected."""
     if b"\0" in data:
-        raise ReadError(
-            "there is a zero byte, so this is not a text file; check the format.", _line_at(data, data.index(b"\0"))
-        )
+        line = _line_at(data, data.index(b"\0"))
+        raise ReadError("there is a zero byte, so this is not a text file; check the format.", line)
 
 
 def lines_of(text: str) -> list[str]:
@@ -188,7 +180,7 @@ def records(lines: Iterable[str], separator: str, strict: bool = False) -> Itera
             yield line, fields
             line = reader.line_num + 1
     except csv.Error as error:
-        raise ReadError(f"{summary(error)}; check the quotes of this line.", f"line {line}") from None
+        raise ReadError(f"{summary(error)}; check the quotes of this line.", line) from None
 
 
 def choose_separator(given: str | None, header: str, candidates: str) -> str:
@@ -213,6 +205,5 @@ def summary(error: Exception) -> str:
     return (message if len(message) <= 200 else message[:200] + "...") or type(error).__name__
 
 
-def _line_at(data: bytes, position: int) -> str:
-    line = data.count(b"\n", 0, position) + 1
-    return f"line {line}"
+def _line_at(data: bytes, position: int) -> int:
+    return data.count(b"\n", 0, position) + 1

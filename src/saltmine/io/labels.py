@@ -35,10 +35,6 @@ class _Line(NamedTuple):
     number: int
     fields: list[str]
 
-    @property
-    def place(self) -> str:
-        return f"line {self.number}"
-
 
 def read_names(path: str | PathLike[str], n_items: int | None = None) -> NDArray[Any]:
     """Return the names of the items, one per line and distinct; if ``n_items`` is given, there must be as many."""
@@ -47,11 +43,9 @@ def read_names(path: str | PathLike[str], n_items: int | None = None) -> NDArray
         while names and not names[-1]:
             names.pop()
         if n_items is not None and len(names) != n_items:
-            raise ReadError(
-                f"there are {len(names)} names, but the data has {n_items} columns; give every column one name."
-            )
+            raise ReadError(f"there are {len(names)} names, but the data has {n_items} columns; give each one name.")
         if "" in names:
-            raise ReadError("the name is empty; give the item a name.", f"line {names.index('') + 1}")
+            raise ReadError("the name is empty; give the item a name.", names.index("") + 1)
         check_distinct(names, "items", ReadError)
         return as_text(names)
 
@@ -62,8 +56,7 @@ def with_labels(table: Table, labels: PathArg, target: ColumnArg = None, group: 
         for what, name in (("target", target), ("group", group)):
             if name is not None:
                 raise ReadError(
-                    f"the file holds items only, so it has no column {str(name)!r} for {what}; give the file that has "
-                    "it (labels=..., --labels)."
+                    f"there are only items, no column {str(name)!r} for {what}; give a file with it (labels, --labels)."
                 )
         return table
     found = read_labels(labels, table.shape[0], table.row_names, target, group)
@@ -190,7 +183,7 @@ def _lines(path: Path) -> list[_Line]:
     width = len(lines[0].fields)
     for line in lines:
         if len(line.fields) != width:
-            raise ReadError(f"{len(line.fields)} fields where the first line has {width}.", line.place)
+            raise ReadError(f"{len(line.fields)} fields where the first line has {width}.", line.number)
     return lines
 
 
@@ -240,7 +233,7 @@ def _in_order(body: list[_Line], row_names: NDArray[Any], column: int) -> list[_
     for line in body:
         name = line.fields[column]
         if by_name.setdefault(name, line) is not line:
-            raise ReadError(f"the row {name!r} has a label already; remove one of the lines.", line.place)
+            raise ReadError(f"the row {name!r} has a label already; remove one of the lines.", line.number)
     for name in row_names:
         if name not in by_name:
             raise ReadError(f"there is no label for the row {name!r} of the data; add a line for it.")
@@ -250,5 +243,5 @@ def _in_order(body: list[_Line], row_names: NDArray[Any], column: int) -> list[_
 def _column(body: list[_Line], column: int, what: str) -> list[str]:
     for line in body:
         if not line.fields[column]:
-            raise ReadError(f"the {what} is empty; give the row one or remove it.", line.place)
+            raise ReadError(f"the {what} is empty; give the row one or remove it.", line.number)
     return [line.fields[column] for line in body]

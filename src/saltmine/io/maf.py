@@ -81,13 +81,13 @@ def _mutations(path: Path, wanted: dict[str, str]) -> _Mutations:
                 positions = [_position(header, name, what) for what, name in wanted.items()]
                 continue
             if len(fields) != len(header):
-                raise ReadError(f"{len(fields)} fields where the header has {len(header)}.", f"line {number}")
+                raise ReadError(f"{len(fields)} fields where the header has {len(header)}.", number)
             values.append(_decoded([fields[position] for position in positions], number))
             sample = values[-1][0]
             if not sample:
-                raise ReadError(f"{_SAMPLE} is empty; name the sample or remove the line.", f"line {number}")
+                raise ReadError(f"{_SAMPLE} is empty; name the sample or remove the line.", number)
             if sample.lower() == _SAMPLE.lower():
-                raise ReadError("this is the header again; remove the line.", f"line {number}")
+                raise ReadError("this is the header again; remove the line.", number)
             lines.append(number)
     if not lines:
         raise ReadError(f"there are no mutations{' below the header' if header else ''}; check the file.")
@@ -98,7 +98,7 @@ def _decoded(fields: Sequence[bytes], number: int) -> list[str]:
     try:
         return [field.decode().strip() for field in fields]
     except UnicodeDecodeError:
-        raise ReadError("this is not UTF-8 text; save the file as UTF-8.", f"line {number}") from None
+        raise ReadError("this is not UTF-8 text; save the file as UTF-8.", number) from None
 
 
 def _position(header: list[str], name: str, what: str) -> int:
@@ -128,7 +128,7 @@ def _loci(mutations: _Mutations) -> list[str | None]:
     for number, locus in zip(mutations.lines, loci, strict=True):
         for column, value in zip(_LOCUS, locus, strict=True):
             if not value or (column == "Start_Position" and not value.isdecimal()):
-                raise ReadError(f"{column} is {value!r}; fix or remove the line.", f"line {number}")
+                raise ReadError(f"{column} is {value!r}; fix or remove the line.", number)
         chromosome, position, reference, alternative = locus
         names.append(locus_name(chromosome, int(position), reference, alternative))
     return names
@@ -153,11 +153,10 @@ def _per_sample(mutations: _Mutations, what: str, rows: list[int], samples: NDAr
     values: dict[int, str] = {}
     for number, row, value in zip(mutations.lines, rows, mutations.columns[what], strict=True):
         if not value:
-            raise ReadError(f"the {what} is empty; fill it in or remove the line.", f"line {number}")
+            raise ReadError(f"the {what} is empty; fill it in or remove the line.", number)
         if values.setdefault(row, value) != value:
             raise ReadError(
-                f"sample {samples[row]!r} has the {what} {value!r} here and {values[row]!r} before; give every sample "
-                "one.",
-                f"line {number}",
+                f"sample {samples[row]!r} has the {what} {value!r} here and {values[row]!r} before; use one.",
+                number,
             )
     return np.array(list(values.values()), dtype=str)

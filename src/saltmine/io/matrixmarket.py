@@ -62,8 +62,7 @@ def read_mtx(
     entries = _entries(data, header)
     if len(entries) != header.n_entries:
         raise ReadError(
-            f"there are {len(entries)} entries, but line {header.n_lines} announces {header.n_entries}; get or write "
-            "the file again."
+            f"there are {len(entries)} entries, not {header.n_entries} as in line {header.n_lines}; get the file again."
         )
     with parsing("MatrixMarket file that fits in memory"):
         X = _sparse(entries, header) if header.is_sparse else _dense(entries["value"].to_numpy(), header)
@@ -75,16 +74,14 @@ def _header(data: bytes) -> _Header:
     kind = stream.readline().decode("latin-1").lower().split()
     if len(kind) != 5 or kind[:2] != ["%%matrixmarket", "matrix"]:
         raise ReadError(
-            "this is not a MatrixMarket file: the first line should be '%%MatrixMarket matrix' with form, field and "
-            "symmetry; check the format."
+            "this is not a MatrixMarket file: its first line should be '%%MatrixMarket matrix', form, field, symmetry."
         )
     form, field, symmetry = kind[2:]
     fields = {"coordinate": (*_TYPES, "pattern"), "array": tuple(_TYPES)}
     if field not in fields.get(form, ()) or symmetry not in ("general", "symmetric"):
         raise ReadError(
-            f"matrices of the kind '{form} {field} {symmetry}' cannot be read; write one of the kind 'coordinate real "
-            "general'.",
-            "line 1",
+            f"a '{form} {field} {symmetry}' matrix cannot be read; write a 'coordinate real general' one.",
+            1,
         )
     n_lines, sizes = 2, stream.readline()
     while sizes.startswith(b"%") or sizes.isspace():
@@ -92,9 +89,8 @@ def _header(data: bytes) -> _Header:
     numbers = [int(size) for size in sizes.split() if size.isdigit() and len(size) <= 18]
     if len(numbers) != len(sizes.split()) or len(numbers) != (3 if form == "coordinate" else 2):
         raise ReadError(
-            "the numbers of rows, of columns and, with coordinates, of entries are expected here; get or write the "
-            "file again.",
-            f"line {n_lines}",
+            "the numbers of rows, columns and, if sparse, entries should be here; get or write the file again.",
+            n_lines,
         )
     n_rows, n_columns = numbers[:2]
     if symmetry == "symmetric" and n_rows != n_columns:
@@ -137,7 +133,7 @@ def _explained(data: bytes, header: _Header) -> ReadError:
         fields = line.partition("%")[0].split()
         problem = _problem(fields, header) if fields else None
         if problem is not None:
-            return ReadError(f"{problem}; fix the line.", f"line {number}")
+            return ReadError(f"{problem}; fix the line.", number)
     return ReadError("this MatrixMarket file cannot be read; get or write it again.")
 
 

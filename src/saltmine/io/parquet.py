@@ -63,8 +63,7 @@ def _frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
         for position, field in enumerate(stored.schema):
             if not _is_plain(pa.types, field.type):
                 raise ReadError(
-                    f"the column {field.name!r} holds {field.type}, not numbers or text; leave it out or split it into "
-                    "several columns."
+                    f"the column {field.name!r} holds {field.type}, not numbers or text; split it or leave it out."
                 )
             if pa.types.is_decimal(field.type):
                 stored = stored.set_column(position, field.name, stored.column(position).cast(pa.float64()))

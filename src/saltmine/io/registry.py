@@ -75,8 +75,7 @@ def _format_name(path: Path, text: bool) -> str:
     suffix = suffix_of(path)
     if suffix not in _BY_SUFFIX:
         raise ReadError(
-            f"the suffix {suffix!r} does not tell the format; known are {' '.join(_BY_SUFFIX)}. Rename the file or "
-            "name the format (--format).",
-            path=path,
+            f"{path}: the suffix {suffix!r} does not tell the format; known are {' '.join(_BY_SUFFIX)}. Rename the "
+            "file or name the format (--format)."
         )
     return _BY_SUFFIX[suffix]

@@ -85,10 +85,7 @@ def read_text(
     if path.is_dir():
         for name, value in (named | {"labels": labels, "separator": separator}).items():
             if value is not None:
-                raise ReadError(
-                    f"this is a folder, whose sub-folders are the classes, and takes no {name} ({value!r}); leave it "
-                    "out."
-                )
+                raise ReadError(f"a folder of classes takes no {name} ({value!r}); leave it out.")
         documents = folder_documents(path, encoding)
     else:
         here = named if labels is None else named | {"target": None, "group": None}
@@ -106,9 +103,7 @@ def stop_words_of(language: str, path: PathArg) -> frozenset[str]:
     if path is not None:
         words = frozenset(line.lower() for line in load_lines(path)) - {""}
         if not words:
-            raise ReadError(
-                "there are no stop words in the file; write one word per line, or do not give the file.", path=path
-            )
+            raise ReadError("there are no stop words; write one word per line.", path=path)
         return words
     if language == "en":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # slow to import, and for English only

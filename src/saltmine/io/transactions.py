@@ -76,7 +76,7 @@ def _numbered(
             raise ReadError(
                 f"the item {token!r} has no name, because {items} has {n_names} names, for the items 0 to "
                 f"{n_names - 1}; add its name, or read the data without names.",
-                f"line {line}",
+                line,
             )
     return {token: int(token) for token in tokens}
 

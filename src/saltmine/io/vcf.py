@@ -103,9 +103,8 @@ def _records(cyvcf2: Any, path: Path, samples: NDArray[Any]) -> Iterator[tuple[A
     except ReadError:
         raise
     except Exception:
-        raise ReadError(
-            f"record {number} below the header cannot be read; check its position and its genotypes."
-        ) from None
+        problem = f"record {number} below the header cannot be read; check its position and its genotypes."
+        raise ReadError(problem) from None
 
 
 def _genotypes(variant: Any, samples: NDArray[Any]) -> NDArray[np.int16]:
@@ -113,8 +112,7 @@ def _genotypes(variant: Any, samples: NDArray[Any]) -> NDArray[np.int16]:
     # The standard puts GT first; htslib ends the process if GT comes later and all samples omit it.
     if variant.FORMAT[:1] != ["GT"]:
         raise ReadError(
-            f"the record at {variant.CHROM}:{variant.POS} has no genotypes, because its FORMAT does not begin with GT; "
-            "a file with genotypes is needed."
+            f"{variant.CHROM}:{variant.POS} has no genotypes: its FORMAT does not begin with GT; genotypes are needed."
         )
     # The last column tells whether the genotype is phased.
     genotypes: NDArray[np.int16] = variant.genotype.array()[:, :-1]
@@ -138,9 +136,7 @@ def _checked_samples(path: Path) -> NDArray[Any]:
         elif _starts_with(stream, b"##fileformat=VCF"):
             samples = _check_vcf(stream)
         else:
-            raise ReadError(
-                "this is not a VCF or BCF file: it does not begin with '##fileformat=VCF'; check the format."
-            )
+            raise ReadError("this is not a VCF or BCF file: it does not begin with '##fileformat=VCF'; check it.")
     _check_blocks(path)
     if not len(samples):
         raise ReadError("there are no samples, only sites; a file with genotypes is needed.")
@@ -171,9 +167,9 @@ def _check_vcf(stream: _Stream) -> NDArray[Any]:
     for number, line in enumerate(stream, start=1):
         if samples is None:
             if not line.startswith(b"##"):
-                samples, n_tabs = _samples(line, f"line {number}"), line.count(b"\t")
+                samples, n_tabs = _samples(line, number), line.count(b"\t")
         elif line.count(b"\t") != n_tabs or line.startswith(b"#"):
-            raise ReadError(f"{_problem(line, n_tabs)}; fix or remove the line.", f"line {number}")
+            raise ReadError(f"{_problem(line, n_tabs)}; fix or remove the line.", number)
     if samples is None:
         raise ReadError("the file ends within its header, before the line #CHROM; get the file again.")
     return samples
@@ -202,7 +198,7 @@ def _check_bcf(stream: _Stream) -> NDArray[Any]:
     raise ReadError("there is no line #CHROM in the header; write the file again, for example with bcftools.")
 
 
-def _samples(line: bytes, place: str = "") -> NDArray[Any]:
+def _samples(line: bytes, place: str | int = "") -> NDArray[Any]:
     """Return the names of the samples in the line that names the columns."""
     try:
         columns = line.decode().rstrip("\r\n").split("\t")

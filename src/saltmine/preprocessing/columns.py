@@ -21,8 +21,8 @@ _MAX_INTEGER = 2**53
 # Quantiles of more numbers are found from every second, third, ... of them.
 _QUANTILE_SAMPLE = 10_000
 # Values that make a column an item, and the value that stands for its absence.
-_YES_NO = {"yes": "no", "y": "n", "true": "false", "t": "f", "present": "absent", "positive": "negative", "ja": "nein"}
-_YES_NO["oui"] = "non"
+_YES_NO = {"yes": "no", "y": "n", "true": "false", "t": "f", "present": "absent", "positive": "negative"}
+_YES_NO |= {"ja": "nein", "oui": "non"}
 
 Codes = NDArray[np.signedinteger[Any]]
 
