@@ -1,4 +1,4 @@
-"""Files beside the data: classes of the rows and names of the items."""
+"""Label files with the classes of the rows, and files with the names of the items."""
 
 import numpy as np
 import pytest
@@ -20,15 +20,15 @@ def one_line(caught, path):
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("last", ["", "\n", "\n\n"])
 def test_one_label_per_line(written, end, last):
-    sheet = read_labels(written("y.txt", end.join(["big, red", "small", "big, red"]) + last), 3)
-    assert sheet.y.tolist() == ["big, red", "small", "big, red"]
-    assert sheet.groups is None
-    assert sheet.row_names is None
+    labels = read_labels(written("y.txt", end.join(["big, red", "small", "big, red"]) + last), 3)
+    assert labels.y.tolist() == ["big, red", "small", "big, red"]
+    assert labels.groups is None
+    assert labels.row_names is None
 
 
 def test_one_label_per_line_keeps_the_names_of_the_data(written):
-    sheet = read_labels(written("y.txt", "x\ny\nx\n"), 3, ROWS)
-    assert sheet.row_names is ROWS
+    labels = read_labels(written("y.txt", "x\ny\nx\n"), 3, ROWS)
+    assert labels.row_names is ROWS
 
 
 def test_header_of_a_list_of_labels(written):
@@ -40,15 +40,15 @@ def test_header_of_a_list_of_labels(written):
 def test_rows_are_found_by_name(written, suffix, separator):
     lines = ["id,where,tissue", "r3,p1,lung", "other,p9,brain", "r1,p2,liver", "r2,p1,lung"]
     path = written(f"rows{suffix}", "\n".join(lines).replace(",", separator))
-    sheet = read_labels(path, 3, ROWS, target="tissue", group="where")
-    assert sheet.y.tolist() == ["liver", "lung", "lung"]
-    assert sheet.groups.tolist() == ["p2", "p1", "p1"]
-    assert sheet.row_names.tolist() == ["r1", "r2", "r3"]
+    labels = read_labels(path, 3, ROWS, target="tissue", group="where")
+    assert labels.y.tolist() == ["liver", "lung", "lung"]
+    assert labels.groups.tolist() == ["p2", "p1", "p1"]
+    assert labels.row_names.tolist() == ["r1", "r2", "r3"]
 
 
 def test_rows_are_found_by_name_without_a_header(written):
-    sheet = read_labels(written("rows.tsv", "r2\tx\nr1\ty\nr3\tx\n"), 3, ROWS)
-    assert sheet.y.tolist() == ["y", "x", "x"]
+    labels = read_labels(written("rows.tsv", "r2\tx\nr1\ty\nr3\tx\n"), 3, ROWS)
+    assert labels.y.tolist() == ["y", "x", "x"]
 
 
 def test_class_may_stand_before_the_name(written):
@@ -60,16 +60,16 @@ def test_class_may_stand_before_the_name(written):
 
 
 def test_usual_names_of_columns_are_known(written):
-    sheet = read_labels(written("rows.csv", "sample,Class,age,Patient\ns1,x,30,p\n\ns2,y,40,p\n"), 2)
-    assert sheet.y.tolist() == ["x", "y"]
-    assert sheet.groups.tolist() == ["p", "p"]
-    assert sheet.row_names.tolist() == ["s1", "s2"]
+    labels = read_labels(written("rows.csv", "sample,Class,age,Patient\ns1,x,30,p\n\ns2,y,40,p\n"), 2)
+    assert labels.y.tolist() == ["x", "y"]
+    assert labels.groups.tolist() == ["p", "p"]
+    assert labels.row_names.tolist() == ["s1", "s2"]
 
 
 def test_three_columns_without_header_are_name_group_and_class(written):
-    sheet = read_labels(written("rows.tsv", "s1\tp\tx\ns2\tp\ty\n"), 2)
-    assert sheet.y.tolist() == ["x", "y"]
-    assert sheet.groups.tolist() == ["p", "p"]
+    labels = read_labels(written("rows.tsv", "s1\tp\tx\ns2\tp\ty\n"), 2)
+    assert labels.y.tolist() == ["x", "y"]
+    assert labels.groups.tolist() == ["p", "p"]
 
 
 def test_names_that_repeat_are_no_names(written):
@@ -77,12 +77,12 @@ def test_names_that_repeat_are_no_names(written):
 
 
 def test_quoted_fields(written):
-    sheet = read_labels(written("rows.csv", '"s, 1",x\n"s ""2""","y, z"\n'), 2)
-    assert sheet.y.tolist() == ["x", "y, z"]
-    assert sheet.row_names.tolist() == ["s, 1", 's "2"']
+    labels = read_labels(written("rows.csv", '"s, 1",x\n"s ""2""","y, z"\n'), 2)
+    assert labels.y.tolist() == ["x", "y, z"]
+    assert labels.row_names.tolist() == ["s, 1", 's "2"']
 
 
-BROKEN_SHEETS = {
+BROKEN_LABEL_FILES = {
     "empty": ("y.txt", b"", {}, ["is empty", "label of every row"]),
     "blank": ("y.txt", b"\n\n", {}, ["is empty"]),
     "header only": ("y.tsv", b"id\ttissue\n", {"target": "tissue"}, ["no rows below the header"]),
@@ -109,9 +109,9 @@ BROKEN_SHEETS = {
 }
 
 
-@pytest.mark.parametrize("case", BROKEN_SHEETS)
-def test_broken_sheet(written, case):
-    name, contents, options, words = BROKEN_SHEETS[case]
+@pytest.mark.parametrize("case", BROKEN_LABEL_FILES)
+def test_broken_label_file(written, case):
+    name, contents, options, words = BROKEN_LABEL_FILES[case]
     path = written(name, contents)
     with pytest.raises(ReadError) as caught:
         read_labels(path, 3, **options)
@@ -153,6 +153,6 @@ def test_broken_names(written, contents, words):
 
 def test_a_first_line_about_a_row_that_the_data_does_not_have_is_no_header(written):
     path = written("samples.tsv", "r9\tP9\tsick\nr1\tP1\tsick\nr2\tP1\twell\nr3\tP2\twell\n")
-    sheet = read_labels(path, 3, ROWS)
-    assert sheet.y.tolist() == ["sick", "well", "well"]
-    assert sheet.groups.tolist() == ["P1", "P1", "P2"]
+    labels = read_labels(path, 3, ROWS)
+    assert labels.y.tolist() == ["sick", "well", "well"]
+    assert labels.groups.tolist() == ["P1", "P1", "P2"]

@@ -102,7 +102,7 @@ class LazyMatrix:
         binarize : float or None
             As in `saltmine.data.validation.as_binary`.
         """
-        from dask import delayed
+        from dask import delayed  # an optional extra
 
         grid = [
             [self.chunk(i, j, binarize) for j in range(len(self.column_edges) - 1)]
@@ -157,7 +157,7 @@ def _is_zarr(path: str) -> bool:
 
 
 def _zarr_as_dask(X: Any) -> Any:
-    import dask.array as da
+    import dask.array as da  # optional extras, as zarr; `open_blocks` says which are missing
     import zarr
 
     if isinstance(X, (str, PathLike)):
@@ -192,7 +192,7 @@ def _from_array(X: Any, kind: str) -> LazyMatrix:
     chunks = X.to_delayed()
 
     def chunk(i: int, j: int, binarize: float | None) -> Delayed:
-        from dask import delayed
+        from dask import delayed  # an optional extra
 
         names = PlacedNames(first_row=row_edges[i], first_column=column_edges[j])
         return delayed(check_binary)(chunks[i, j], binarize, names)
@@ -205,7 +205,7 @@ def _from_files(files: list[RowFile]) -> LazyMatrix:
     row_edges = [0, *np.cumsum([file.n_rows for file in files]).tolist()]
 
     def chunk(i: int, j: int, binarize: float | None) -> Delayed:
-        from dask import delayed
+        from dask import delayed  # an optional extra
 
         return delayed(files[i].read)(binarize, row_edges[i])
 

@@ -46,7 +46,7 @@ def read_npz(
     """
     archive = _Archive(path)
     if archive.is_sparse:
-        return finished(Table(archive.sparse_matrix()), items, labels, target, group)
+        return with_names_and_labels(Table(archive.sparse_matrix()), items, labels, target, group)
     table = Table(archive.matrix())
     n_rows, n_items = table.shape
     y = groups = None
@@ -57,7 +57,7 @@ def read_npz(
         target = group = None
     row_names = archive.names(_ROW_NAMES, n_rows, "rows")
     item_names = archive.names(_ITEM_NAMES, n_items, "columns") if items is None else None
-    return finished(Table(table.X, y, row_names, item_names, groups), items, labels, target, group)
+    return with_names_and_labels(Table(table.X, y, row_names, item_names, groups), items, labels, target, group)
 
 
 class _Archive:
@@ -66,7 +66,7 @@ class _Archive:
     def __init__(self, path: Path) -> None:
         self._data = read_bytes(path)
         if not zipfile.is_zipfile(io.BytesIO(self._data)):
-            raise ReadError("this is not an npz archive, or it is truncated; write one with save_npz or numpy.savez.")
+            raise ReadError("not an npz archive, or truncated; write one with scipy.sparse.save_npz or numpy.savez.")
         with parsing("npz archive"):
             self._arrays = np.load(io.BytesIO(self._data), allow_pickle=False)
             self.contents: list[str] = self._arrays.files
@@ -156,7 +156,7 @@ def _csr(matrix: Any) -> sp.csr_array:
     return rows
 
 
-def finished(table: Table, items: PathArg, labels: PathArg, target: ColumnArg, group: ColumnArg) -> Table:
+def with_names_and_labels(table: Table, items: PathArg, labels: PathArg, target: ColumnArg, group: ColumnArg) -> Table:
     """Return a matrix, after checking its values, with the names of its items and the labels of its rows."""
     _check_finite(table.X)
     if items is not None:

@@ -13,7 +13,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.io.arrays import finished
+from saltmine.io.arrays import with_names_and_labels
 from saltmine.io.files import ReadError, check_no_zero_byte, lines_of, parsing, read_bytes
 from saltmine.io.table import ColumnArg, PathArg, Table
 
@@ -66,7 +66,7 @@ def read_mtx(
         )
     with parsing("MatrixMarket file that fits in memory"):
         X = _sparse(entries, header) if header.is_sparse else _dense(entries["value"].to_numpy(), header)
-    return finished(Table(X), items, labels, target, group)
+    return with_names_and_labels(Table(X), items, labels, target, group)
 
 
 def _header(data: bytes) -> _Header:

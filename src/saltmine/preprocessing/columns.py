@@ -83,12 +83,9 @@ class Column:
     @cached_property
     def texts(self) -> tuple[NDArray[np.intp], list[str]]:
         """The number of each row's value among the distinct values, -1 if missing, and the distinct values as text."""
-        if self.is_numeric:
-            numbers, numeric = pd.factorize(self.numbers)
-            return numbers, [value_text(value) for value in numeric]
-        if hasattr(self.values.array, "__arrow_array__") and isinstance(self.values.dtype, pd.StringDtype):
+        if isinstance(self.values.dtype, pd.StringDtype) and hasattr(self.values.array, "__arrow_array__"):
             return _arrow_texts(self.values.array)
-        numbers, distinct = pd.factorize(self.values)
+        numbers, distinct = pd.factorize(self.numbers if self.is_numeric else self.values)
         return numbers, [value_text(value) for value in distinct]
 
 
