@@ -70,7 +70,7 @@ def read_csv(
         One character. By default comma, semicolon or tab, whichever the header has; in .tsv files always tab.
     encoding : str, default "utf-8"
     """
-    file = _File.opened(path, separator, encoding or "utf-8")
+    file = _File.load(path, separator, encoding or "utf-8")
     frame = file.parse(text_columns=[str(name) for name in (row_names, group) if name])
     names = None
     if file.columns[0] == _UNNAMED:
@@ -99,8 +99,8 @@ class _File:
     columns: list[str]
 
     @classmethod
-    def opened(cls, path: Path, separator: str | None, encoding: str) -> _File:
-        """Check the text and the header of a file."""
+    def load(cls, path: Path, separator: str | None, encoding: str) -> _File:
+        """Return a file after checking its text and its header."""
         is_utf8_on_disk = is_utf8(encoding) and path.is_file() and not is_compressed(path)
         scanned = _scan_ascii(path) if is_utf8_on_disk else None
         if scanned is not None:
