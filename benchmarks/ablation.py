@@ -27,7 +27,6 @@ from saltmine import CSalt
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.metrics import alteration_recall, class_rank, f_measure
-from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.objective import Factors
 from saltmine.solver.rounding import threshold

@@ -20,13 +20,13 @@ from functools import partial
 import numpy as np
 from distributed import Client, LocalCluster
 from numpy.typing import NDArray
+from saltmine.distributed.columns import ColumnBlock
+from saltmine.distributed.fitting import Labels
+from saltmine.solver.wide_extension import Extension, Start
 
 from experiments.measuring import Work, alternating_times
 from saltmine.data.threads import ThreadTeam
-from saltmine.distributed.columns import ColumnBlock
 from saltmine.distributed.executor import Crew, DaskExecutor, LocalExecutor
-from saltmine.distributed.fitting import Labels
-from saltmine.solver.wide_extension import Extension, Start
 
 ROUNDS = 100
 N_ROWS, RANK, N_BLOCKS = 56, 12, 8

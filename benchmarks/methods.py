@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -65,6 +65,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 
 class Nmf(PatternModel):
     """scikit-learn's NMF as one of saltmine's estimators."""
+
+    _knows_classes: ClassVar[bool] = False
 
     def __init__(self, *, rank: int = RANK, random_state: Any = None) -> None:
         self.rank = rank

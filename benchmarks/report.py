@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from saltmine.solver.judgement import Judgement
 
 from saltmine import CSalt
 from saltmine.data.binary_model import BinaryModel
@@ -27,7 +28,6 @@ from saltmine.data.bits import BitMatrix
 from saltmine.data.stacking import StackedMatrix
 from saltmine.report import write_report
 from saltmine.solver.scoring import description_length, null_length
-from saltmine.solver.judgement import Judgement
 from saltmine.solver.solution import Solution
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")

@@ -25,8 +25,8 @@ from saltmine import CSalt
 from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import Planted, make_planted
-from saltmine.progress import Progress
 from saltmine.mdl.code_length import cross_weights
+from saltmine.progress import Progress
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.operator import make_operator
 

@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from saltmine.io.documents import Documents, Fields, file_documents
-from saltmine.io.table import WORDS, ReadError, Table
-from saltmine.io.words import document_words, stop_words_of, word_matrix
+from saltmine.io.files import ReadError
+from saltmine.io.table import WORDS, Table
+from saltmine.io.text import document_words, stop_words_of, word_matrix
 
 NEWS, REVIEWS = "news4.jsonl.xz", "movie.jsonl.xz"
 #: Words to leave out, where the folder of the documents has such a list.

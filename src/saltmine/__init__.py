@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from saltmine.estimators import CSalt, Primp
     from saltmine.io import ReadError, Table, read
     from saltmine.loading import load
-    from saltmine.preprocessing import Prepare, prepare
+    from saltmine.preprocessing import Prepare
 
 __version__ = "0.1.0.dev0"
 
@@ -30,7 +30,6 @@ _LATER = {
     "datasets": "saltmine.datasets",
     "load": "saltmine.loading",
     "metrics": "saltmine.metrics",
-    "prepare": "saltmine.preprocessing",
     "read": "saltmine.io",
 }
 
@@ -50,7 +49,6 @@ __all__ = [
     "datasets",
     "load",
     "metrics",
-    "prepare",
     "read",
 ]
 

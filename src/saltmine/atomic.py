@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from pathlib import Path
 
 
 @contextmanager
-def whole_file(path: str | PathLike[str]) -> Iterator[Path]:
-    """Give a path beside the target to write to, renamed when the block ends well: else the old file stays as it was.
+def atomic_write(path: str | PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path to write to and rename it to ``path`` at the end; an error leaves the old file unchanged.
 
     Examples
     --------
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "notes.txt"
-    >>> with whole_file(target) as aside:
-    ...     _ = aside.write_text("all of it")
+    >>> with atomic_write(target) as temporary:
+    ...     _ = temporary.write_text("all of it")
     >>> target.read_text()
     'all of it'
     """
-    # A link stays a link, to the new file.
+    # Replace the target of a symbolic link, not the link.
     path = Path(path).resolve() if Path(path).is_symlink() else Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {str(path.parent)!r} for {path.name}; make it first.")
     if path.exists() and not path.is_file():
-        # A pipe or a device is written to, never replaced.
+        # Pipes and devices are written to, not replaced.
         yield path
         return
-    # The suffix stays: writers tell the format by it.
-    aside = path.with_name(f".{uuid.uuid4().hex}.part{path.suffix}")
+    # Keep the suffix: writers choose the format by it.
+    temporary = path.with_name(f".{uuid.uuid4().hex}.part{path.suffix}")
     try:
-        yield aside
-        os.replace(aside, path)
+        yield temporary
+        os.replace(temporary, path)
     except OSError as error:
         reason = error.strerror or str(error)
         raise type(error)(error.errno, f"{path} cannot be written: {reason}") from error
     finally:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Checks of parameter values: each says in one sentence what a parameter may be."""
+"""Checks of parameter values: each error says in one sentence which values are allowed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def check_count(name: str, value: Any, least: int = 1, or_none: bool = False) -> None:
-    """Demand a whole number.
+    """Refuse values other than whole numbers of at least ``least``.
 
     Examples
     --------
@@ -18,72 +18,58 @@ def check_count(name: str, value: Any, least: int = 1, or_none: bool = False) ->
     Traceback (most recent call last):
     ValueError: rank must be a whole number of at least 1, not 0.
     """
-    if value is None and or_none:
-        return
-    if not is_whole(value) or value < least:
-        none = ", or None" if or_none else ""
-        raise ValueError(f"{name} must be a whole number of at least {least}{none}, not {value!r}.")
+    _check(is_whole(value) and value >= least, name, f"a whole number of at least {least}", value, or_none)
 
 
 def check_number(name: str, value: Any, least: float = 0.0, or_none: bool = False) -> None:
-    """Demand a finite number that is not too small."""
-    if value is None and or_none:
-        return
-    if not is_real(value) or not least <= value < np.inf:
-        none = ", or None" if or_none else ""
-        raise ValueError(f"{name} must be a finite number of at least {least:g}{none}, not {value!r}.")
+    """Refuse values other than finite numbers of at least ``least``."""
+    is_valid = is_real(value) and least <= value < np.inf
+    _check(is_valid, name, f"a finite number of at least {least:g}", value, or_none)
 
 
 def check_share(name: str, value: Any, or_none: bool = False) -> None:
-    """Demand a number above 0 and at most 1."""
-    if value is None and or_none:
-        return
-    if not is_real(value) or not 0 < value <= 1:
-        none = ", or None" if or_none else ""
-        raise ValueError(f"{name} must be above 0 and at most 1{none}, not {value!r}.")
+    """Refuse values other than numbers above 0 and at most 1."""
+    _check(is_real(value) and 0 < value <= 1, name, "above 0 and at most 1", value, or_none)
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
-    """Demand one of a few names."""
+    """Refuse values other than the given names."""
     known = list(choices)
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{name} must be {' or '.join(repr(choice) for choice in known)}, not {value!r}.")
+    is_valid = isinstance(value, str) and value in known
+    _check(is_valid, name, " or ".join(repr(choice) for choice in known), value)
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Demand True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False, not {value!r}.")
+    """Refuse values other than True and False."""
+    _check(isinstance(value, (bool, np.bool_)), name, "True or False", value)
 
 
 def check_binarize(value: Any) -> None:
-    """Demand a number to cut at."""
-    if value is not None and not (is_real(value) and np.isfinite(value)):
-        raise ValueError(f"binarize must be a number (values above it become ones) or None, not {value!r}.")
+    """Refuse thresholds other than finite numbers and None."""
+    is_valid = value is None or (is_real(value) and bool(np.isfinite(value)))
+    _check(is_valid, "binarize", "a number (values above it become ones) or None", value)
 
 
 def check_starts(n_restarts: Any, n_jobs: Any, random_state: Any) -> None:
-    """Check what random starts are made from."""
+    """Check the parameters of random starts."""
     check_count("n_restarts", n_restarts)
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be a whole number other than 0, or None, not {n_jobs!r}.")
-    whole = isinstance(random_state, Integral) and int(random_state) >= 0
-    if not (random_state is None or whole or isinstance(random_state, np.random.RandomState)):
-        raise ValueError(
-            f"random_state must be a whole number of at least 0, a numpy RandomState or None, not {random_state!r}."
-        )
+    is_valid = n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs != 0)
+    _check(is_valid, "n_jobs", "a whole number other than 0, or None", n_jobs)
+    is_seed = isinstance(random_state, Integral) and int(random_state) >= 0
+    is_valid = random_state is None or is_seed or isinstance(random_state, np.random.RandomState)
+    _check(is_valid, "random_state", "a whole number of at least 0, a numpy RandomState or None", random_state)
 
 
 def check_listening(verbose: Any, callback: Any) -> None:
-    """Check who is told how far a fit is."""
-    if not isinstance(verbose, Integral) or verbose < 0:
-        raise ValueError(f"verbose must be a whole number, 0 for a quiet fit, not {verbose!r}.")
-    if callback is not None and not callable(callback):
-        raise ValueError(f"callback must be a function of one Progress argument or None, not {callback!r}.")
+    """Check the parameters that report the progress of a fit."""
+    is_valid = isinstance(verbose, Integral) and int(verbose) >= 0
+    _check(is_valid, "verbose", "a whole number, 0 for a quiet fit", verbose)
+    is_valid = callback is None or callable(callback)
+    _check(is_valid, "callback", "a function of one Progress argument or None", callback)
 
 
 def check_ranks(ranks: Any, name: str = "ranks", or_none: bool = True) -> None:
-    """Demand numbers of shared patterns and of patterns of each class; `spread_ranks` says how they are given."""
+    """Refuse values other than numbers of shared patterns and of patterns of each class, as in `spread_ranks`."""
     if (ranks is None and or_none) or (is_whole(ranks) and ranks >= 0):
         return
     listed = isinstance(ranks, Sequence) and not isinstance(ranks, str)
@@ -95,12 +81,12 @@ def check_ranks(ranks: Any, name: str = "ranks", or_none: bool = True) -> None:
 
 
 def spread_ranks(ranks: Any, n_classes: int, name: str = "ranks") -> tuple[int, ...]:
-    """Return the number of shared patterns and of those of every class, (r0, r1, ..., rc).
+    """Return the number of shared patterns and the numbers of patterns of every class, (r0, r1, ..., rc).
 
     Parameters
     ----------
     ranks : int or tuple
-        r0 alone, (r0, r) with the same r for every class, or all of them.
+        r0 alone, (r0, r) with the same r for every class, or all numbers.
 
     Examples
     --------
@@ -120,10 +106,15 @@ def spread_ranks(ranks: Any, n_classes: int, name: str = "ranks") -> tuple[int, 
 
 
 def is_whole(value: Any) -> bool:
-    """Say whether a value is a whole number; truth values are none."""
+    """Return whether a value is a whole number; truth values are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_real(value: Any) -> bool:
-    """Say whether a value is a number; truth values are none."""
+    """Return whether a value is a number; truth values are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _check(is_valid: bool, name: str, allowed: str, value: Any, or_none: bool = False) -> None:
+    if not is_valid and not (or_none and value is None):
+        raise ValueError(f"{name} must be {allowed}{', or None' if or_none else ''}, not {value!r}.")

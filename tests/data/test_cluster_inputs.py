@@ -201,7 +201,7 @@ def test_headers_tell_the_shape_without_the_cells(tmp_path):
     (tmp_path / "a.npz").write_bytes(damaged)
     data = open_blocks(tmp_path)
     assert data.shape == (5000, 6000)
-    with pytest.raises(ReadError, match=r"a\.npz is no npz archive or is damaged \(Bad CRC"):
+    with pytest.raises(ReadError, match=r"a\.npz: this is not a valid npz archive, or it is damaged \(Bad CRC"):
         dask.compute(*data.sources(0, [0, 5000]))
 
 
@@ -247,7 +247,7 @@ def test_folders_that_are_no_data(tmp_path):
     assert open_blocks(str(tmp_path)).shape == (2, 3)
     for other in ("b.parquet", "notes.txt"):
         (tmp_path / other).touch()
-        with pytest.raises(ReadError, match=rf"\.npz files or \.parquet files and nothing else, but there is.*{other}"):
+        with pytest.raises(ReadError, match=rf"\.npz or \.parquet files and nothing else, but it holds.*{other}"):
             open_blocks(tmp_path)
         (tmp_path / other).unlink()
     (tmp_path / "file").touch()
@@ -261,14 +261,14 @@ def test_broken_files(tmp_path, name, what):
     whole = (tmp_path / name).read_bytes()
     for broken in (whole[: len(whole) // 2], b"", b"not at all"):
         (tmp_path / name).write_bytes(broken)
-        with pytest.raises(ReadError, match=rf"{name} is no {what} or is damaged"):
+        with pytest.raises(ReadError, match=rf"{name}: this is not a valid {what}, or it is damaged"):
             open_blocks(tmp_path)
 
 
 def test_archives_without_one_matrix(tmp_path):
     np.savez(tmp_path / "a.npz", one=CELLS, two=CELLS)
     with pytest.raises(
-        ReadError, match=r"a\.npz has 2 arrays with two dimensions \(its arrays are one, two\); save one"
+        ReadError, match=r"a\.npz: there are 2 arrays with two dimensions \(the arrays are one, two\); save one"
     ):
         open_blocks(tmp_path)
 
@@ -290,11 +290,11 @@ def test_columns_of_parquet_that_are_no_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("X", "sentence"),
     [
-        (da.ones(5), "The dask array has 1 dimensions; a table has rows and columns"),
+        (da.ones(5), "The dask array has 1 dimensions; two are needed, rows and columns"),
         (da.ones((0, 5)), "The dask array has 0 rows and 5 columns; at least one of each is needed"),
         (da.from_array(np.full((2, 2), "yes")), "The dask array holds str96, not numbers; make it 0/1 first"),
         (da.ones((6, 2), chunks=3)[da.arange(6, chunks=3) > 2], r"sizes of its chunks; call X\.compute_chunk_sizes"),
-        (dask.delayed(1), r"X is a Delayed\w* of Dask; of its collections only arrays can be fitted"),
+        (dask.delayed(1), r"X is a Delayed\w* of Dask, but only Dask arrays can be fitted"),
     ],
 )
 def test_arrays_that_cannot_be_fitted(X, sentence):
@@ -307,11 +307,11 @@ def test_zarr_that_cannot_be_fitted(tmp_path):
         open_blocks(tmp_path / "none.zarr")
     group = zarr.open_group(tmp_path / "group.zarr", mode="w")
     group.create_array("cells", shape=(2, 2), dtype="i1")
-    with pytest.raises(ValueError, match=r"zarr group .*group\.zarr is no array; pass one of its arrays.*: cells"):
+    with pytest.raises(ValueError, match=r"zarr group .*group\.zarr is not an array; pass one of its arrays.*: cells"):
         open_blocks(tmp_path / "group.zarr")
     (tmp_path / "broken.zarr").mkdir()
     (tmp_path / "broken.zarr" / "zarr.json").write_text("{")
-    with pytest.raises(ValueError, match=r"broken\.zarr is no zarr array or is damaged"):
+    with pytest.raises(ValueError, match=r"broken\.zarr is not a valid zarr array, or it is damaged"):
         open_blocks(tmp_path / "broken.zarr")
 
 

@@ -5,17 +5,17 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from saltmine.mdl.alterations import Cells, alteration_evidence
+from saltmine.solver.evidence import evidence_of
+from saltmine.solver.gains import gains_of
 
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
 from saltmine.data.bits import BitMatrix
 from saltmine.data.folding import column_keys, group, row_keys
 from saltmine.data.stacking import StackedMatrix
-from saltmine.mdl.alterations import Cells, alteration_evidence
 from saltmine.mdl.class_tests import find_carriers
-from saltmine.solver.scoring import description_length, specificity_terms, table_costs
-from saltmine.solver.evidence import evidence_of
-from saltmine.solver.gains import gains_of
 from saltmine.solver.local_search import LocalSearch
+from saltmine.solver.scoring import description_length, specificity_terms, table_costs
 
 forms = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 

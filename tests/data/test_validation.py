@@ -25,7 +25,7 @@ def table(value, column=1, row=2):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (0.5, r"Column 1 holds 0.5 in row 2, which is neither 0 nor 1; make the estimator with binarize=t"),
+        (0.5, r"Column 1 holds 0.5 in row 2, which is neither 0 nor 1; create the estimator with binarize=t"),
         (7, r"Column 1 holds 7.0 in row 2, which is neither 0 nor 1"),
         (-1, r"Column 1 holds -1.0 in row 2"),
         (np.nan, r"Column 1 holds a missing value \(NaN\) in row 2; fill it"),
@@ -119,7 +119,7 @@ def test_what_is_no_table_is_refused(X, message):
 
 
 def test_two_columns_of_one_name_are_refused():
-    with pytest.raises(ValueError, match="Two columns are called 'a'; rename one of them"):
+    with pytest.raises(ValueError, match=r"'a' is the name of two columns \(1 and 2\); rename one of them"):
         CSalt().fit(pd.DataFrame(np.ones((4, 2)), columns=["a", "a"]), Y)
 
 

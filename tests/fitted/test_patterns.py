@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import fisher_exact
 
 from saltmine import CSalt
-from saltmine.fitted.pattern_table import pattern_table
 from saltmine.data.item_counts import ItemCounts
+from saltmine.fitted.pattern_table import pattern_table
 
 
 @pytest.fixture(scope="module")

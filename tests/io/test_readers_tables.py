@@ -192,7 +192,7 @@ BROKEN_CSV = {
     "no header": ("a.csv", b"0,1,1\n1,0,0\n", {}, ["line 1", "needs a header"]),
     "no header, numbers that differ": ("a.csv", b"5.1,3.5,1.4\n4.9,3.0,1.3\n", {}, ["line 1", "needs a header"]),
     "no header, with classes": ("a.csv", b"1,1,0,x\n1,0,1,y\n", {}, ["line 1", "needs a header"]),
-    "same name twice": ("a.csv", b"a,b,a\n1,0,1\n", {}, ["two columns are called 'a' (1 and 3)"]),
+    "same name twice": ("a.csv", b"a,b,a\n1,0,1\n", {}, ["'a' is the name of two columns (1 and 3)"]),
     "column without a name": ("a.csv", b"a,,b\n1,0,1\n", {}, ["column 2 has no name"]),
     "separator at the end of every line": ("a.csv", b"a,b,\n1,0,\n", {}, ["column 3 has no name"]),
     "separator at the end of rows": ("a.csv", b"a,b\n1,0,\n0,1,\n", {}, ["line 2: 3 fields", "2 columns"]),
@@ -209,12 +209,12 @@ BROKEN_CSV = {
     "UTF-16": ("a.csv", "a,b\n1,0\n".encode("utf-16"), {}, ["UTF-16", "encoding='utf-16'"]),
     "not UTF-16": ("a.csv", b"a,b\n1,0", {"encoding": "utf-16"}, ["not utf-16 text"]),
     "no such encoding": ("a.csv", GOOD, {"encoding": "utf-7000"}, ["no encoding 'utf-7000'"]),
-    "binary file": ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", {}, ["zero byte", "no text file"]),
+    "binary file": ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", {}, ["zero byte", "not a text file"]),
     "garbage in .gz": ("a.csv.gz", b"no gzip at all", {}, ["gz data is damaged"]),
     "garbage in .xz": ("a.csv.xz", b"no xz at all", {}, ["xz data is damaged"]),
     "garbage in .bz2": ("a.csv.bz2", b"no bz2 at all", {}, ["Invalid data stream"]),
-    "cut off .gz": ("a.csv.gz", gzip.compress(GOOD)[:-9], {}, ["gz data is damaged or cut off"]),
-    "cut off .xz": ("a.csv.xz", lzma.compress(GOOD)[:-9], {}, ["xz data is damaged or cut off"]),
+    "cut off .gz": ("a.csv.gz", gzip.compress(GOOD)[:-9], {}, ["gz data is damaged or truncated"]),
+    "cut off .xz": ("a.csv.xz", lzma.compress(GOOD)[:-9], {}, ["xz data is damaged or truncated"]),
     "no such target": ("a.csv", GOOD, {"target": "Clas"}, ["'Clas' for target", "mean 'class'", "bread, milk, class"]),
     "no such group": ("a.csv", GOOD, {"group": "shop"}, ["no column 'shop' for group"]),
     "no such row names": ("a.csv", GOOD, {"row_names": "id"}, ["no column 'id' for row_names"]),
@@ -228,7 +228,7 @@ BROKEN_CSV = {
     ),
     "group missing": ("a.csv", b"a,who\n1,p\n0,\n", {"group": "who"}, ["line 3", "group in column 'who' is missing"]),
     "row name missing": ("a.csv", b"a,id\n1,\n0,r\n", {"row_names": "id"}, ["line 2", "name of the row", "missing"]),
-    "row name twice": ("a.csv", b"a,id\n1,r\n0,r\n", {"row_names": "id"}, ["two rows are called 'r' (1 and 2)"]),
+    "row name twice": ("a.csv", b"a,id\n1,r\n0,r\n", {"row_names": "id"}, ["'r' is the name of two rows (1 and 2)"]),
     "option of another format": ("a.csv", GOOD, {"min_docs": 3}, ["takes no min_docs (3)"]),
 }
 
@@ -386,18 +386,18 @@ class TestParquet:
 
         path = tmp_path / "a.parquet"
         pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), path)
-        assert "two columns are called 'a' (1 and 2)" in refusal(path)
+        assert "'a' is the name of two columns (1 and 2)" in refusal(path)
 
     @pytest.mark.parametrize(
         ("damage", "options", "words"),
         [
-            (lambda data: b"", {}, ["no Parquet file"]),
-            (lambda data: b"a,b\n1,0\n", {}, ["no Parquet file"]),
-            (lambda data: data[: len(data) // 2], {}, ["no Parquet file or is damaged"]),
-            (lambda data: data[:-200] + data[-100:], {}, ["no Parquet file or is damaged"]),
+            (lambda data: b"", {}, ["not a valid Parquet file"]),
+            (lambda data: b"a,b\n1,0\n", {}, ["not a valid Parquet file"]),
+            (lambda data: data[: len(data) // 2], {}, ["not a valid Parquet file, or it is damaged"]),
+            (lambda data: data[:-200] + data[-100:], {}, ["not a valid Parquet file, or it is damaged"]),
             (lambda data: data, {"target": "Shop"}, ["no column 'Shop' for target", "mean 'shop'"]),
             (lambda data: data, {"target": "price"}, ["row 4", "label in column 'price' is missing"]),
-            (lambda data: data, {"row_names": "bread"}, ["two rows are called '1' (1 and 3)"]),
+            (lambda data: data, {"row_names": "bread"}, ["'1' is the name of two rows (1 and 3)"]),
             (lambda data: data, {"separator": ";"}, ["takes no separator"]),
         ],
         ids=["empty", "text", "cut off", "part lost", "no target", "label missing", "name twice", "separator"],
@@ -411,12 +411,12 @@ class TestParquet:
 
     def test_no_rows(self, tmp_path, shops):
         shops[:0].to_parquet(tmp_path / "a.parquet")
-        assert "has no rows" in refusal(tmp_path / "a.parquet")
+        assert "there are no rows" in refusal(tmp_path / "a.parquet")
 
     def test_library_that_is_not_installed(self, tmp_path, shops, monkeypatch):
         shops.to_parquet(tmp_path / "a.parquet")
         monkeypatch.setitem(sys.modules, "pyarrow", None)
-        with pytest.raises(ReadError, match=r"pip install 'saltmine\[parquet\]'"):
+        with pytest.raises(ImportError, match=r"pip install 'saltmine\[parquet\]'"):
             read(tmp_path / "a.parquet")
 
     def test_no_columns(self, tmp_path):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+from saltmine.mdl.alterations import Cells, alteration_evidence
 from scipy.stats import binom
 
-from saltmine.mdl.alterations import Cells, alteration_evidence
 from saltmine.solver.kernels import binomial_tail, chance_to_show, evidence_of_cells, expected_to_show
 
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 import saltmine
 from saltmine import CSalt, Prepare
 from saltmine.preprocessing.columns import quantile_cuts
-from saltmine.preprocessing.transformer import LONG
+from saltmine.preprocessing.transformer import MIN_ROWS_FOR_THREADS
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_counts_with_many_zeros_are_cut_above_zero():
 
 def test_long_tables_are_prepared_in_parts_of_columns_but_alike():
     rng = np.random.default_rng(0)
-    rows = LONG + 1
+    rows = MIN_ROWS_FOR_THREADS + 1
     long = pd.DataFrame(
         {
             "x": rng.normal(size=rows),
@@ -137,7 +137,7 @@ def test_columns_with_a_single_value_are_left_out():
 
 
 def test_names_pass_through_a_pipeline(table):
-    model = make_pipeline(saltmine.prepare(bins=2), CSalt(random_state=0)).fit(table, [0, 1, 0, 1, 0, 1])
+    model = make_pipeline(saltmine.Prepare(bins=2), CSalt(random_state=0)).fit(table, [0, 1, 0, 1, 0, 1])
     assert "colour=red" in model[-1].feature_names_in_
     assert model.predict(table).shape == (6,)
 
@@ -236,7 +236,7 @@ def test_matrices_without_names_are_dense_or_sparse_by_size(table, monkeypatch):
     dense = prepare.items_of(table, fit=True)
     assert isinstance(dense, np.ndarray)
     np.testing.assert_array_equal(dense, prepare.transform(table))
-    monkeypatch.setattr("saltmine.preprocessing.transformer.MOST_DENSE_CELLS", 10)
+    monkeypatch.setattr("saltmine.preprocessing.transformer.MAX_DENSE_CELLS", 10)
     np.testing.assert_array_equal(prepare.items_of(table).toarray(), dense)
 
 
@@ -251,7 +251,7 @@ def test_matrices_without_names_are_dense_or_sparse_by_size(table, monkeypatch):
         ),
         ({"day": pd.to_datetime(["2020-01-01", "2021-01-01"])}, r"'day' holds dates or times; .* such as the year"),
         ({"x": [1.0, np.inf, 2, 3, 4, 5]}, r"'x' holds an infinite value \(inf\) in row 1"),
-        ({"a": [1, 2, 3], "a=1": [0, 1, 1]}, r"Two columns are called 'a=1'; rename one"),
+        ({"a": [1, 2, 3], "a=1": [0, 1, 1]}, r"'a=1' is the name of two items \(1 and 4\); rename one"),
         ({}, r"X has 0 rows and 0 columns; at least one of each"),
     ],
 )
@@ -264,7 +264,7 @@ def test_columns_that_cannot_be_items_are_named(frame, message):
     ("parameters", "message"),
     [
         ({"bins": 1}, r"bins must be a whole number of at least 2, not 1"),
-        ({"missing": "drop"}, r"missing must be 'error', 'item' or 'ignore', not 'drop'"),
+        ({"missing": "drop"}, r"missing must be 'error' or 'item' or 'ignore', not 'drop'"),
         ({"thresholds": [60]}, r"thresholds must be a dict such as"),
         ({"thresholds": {"age": "60"}}, r"thresholds of 'age' must be a list of numbers"),
         ({"thresholds": {"age": []}}, r"thresholds of 'age' must be a list of numbers"),

@@ -7,21 +7,21 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from saltmine.solver.judgement import Judgement
+from saltmine.solver.wide_extension import Extension, Start, _added
 
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
 from saltmine.data.bits import BitMatrix
 from saltmine.data.stacking import StackedMatrix
 from saltmine.datasets import make_planted
-from saltmine.solver.executor import LocalExecutor
 from saltmine.mdl.class_tests import find_carriers
+from saltmine.mdl.code_length import cross_weights, item_codes
 from saltmine.solver import item_kernels as extension_kernels
 from saltmine.solver import kernels
-from saltmine.mdl.code_length import cross_weights, item_codes
-from saltmine.solver.scoring import description_length, null_length
+from saltmine.solver.executor import LocalExecutor
 from saltmine.solver.item_block import ItemBlock, carried_model
-from saltmine.solver.judgement import Judgement
 from saltmine.solver.local_search import LocalSearch
-from saltmine.solver.wide_extension import Extension, Start, _added
+from saltmine.solver.scoring import description_length, null_length
 
 
 def random_data(seed, sizes=(70, 5, 130), n=25, repeated=False, fold=False):

@@ -11,10 +11,10 @@ from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.data.weights import Weights
 from saltmine.datasets import make_planted
-from saltmine.solver import kernels
 from saltmine.mdl.code_length import cross_weights
-from saltmine.solver.scoring import description_length, specificity
+from saltmine.solver import kernels
 from saltmine.solver.local_search import LocalSearch
+from saltmine.solver.scoring import description_length, specificity
 
 
 def random_case(seed, sizes=(70, 5, 130), n=12, rank=4, density=0.4):
@@ -81,7 +81,12 @@ def test_moves_lower_the_length_and_keep_the_books(sizes):
     refinement.refit(trim=True)
     rng = np.random.default_rng(0)
     with ThreadTeam(1) as team:
-        for move in (refinement.merge, refinement.split, refinement.polish, lambda: refinement.grow_from_residual(50, rng, team)):
+        for move in (
+            refinement.merge,
+            refinement.split,
+            refinement.polish,
+            lambda: refinement.grow_from_residual(50, rng, team),
+        ):
             before = refinement.length
             move()
             assert refinement.length <= before + 1e-6

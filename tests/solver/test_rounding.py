@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts
 from saltmine.data.bits import BitMatrix
-from saltmine.solver.scoring import description_length
 from saltmine.solver.rounding import THRESHOLDS, round_factors
+from saltmine.solver.scoring import description_length
 
 
 @st.composite

@@ -8,6 +8,8 @@ import pytest
 import scipy.sparse as sp
 from conftest import assert_same_model
 from distributed import Client, LocalCluster
+from saltmine.solver.judgement import Judgement
+from saltmine.solver.tall_extension import RowStart, TallExtension
 
 from saltmine import CSalt, Primp, metrics
 from saltmine.data.binary_model import BinaryModel
@@ -16,12 +18,10 @@ from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.distributed import rows as row_blocks
-from saltmine.solver.executor import LocalExecutor
 from saltmine.solver import tall
-from saltmine.solver.judgement import Judgement
+from saltmine.solver.executor import LocalExecutor
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.row_block import RowBlock
-from saltmine.solver.tall_extension import RowStart, TallExtension
 from saltmine.solver.wide import SEARCHED
 
 FIGURES = ("usage_counts_", "noise_counts_", "carrier_counts_", "item_counts_", "class_counts_")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from saltmine.atomic import whole_file
+from saltmine.atomic import atomic_write
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.options import JSON, QUIET, READING, options
 from saltmine.cli.output import Notes
@@ -127,5 +127,5 @@ def _deliver(table: pd.DataFrame, output: Path | None, as_json: bool) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    with user_mistakes(), whole_file(output) as aside:
+    with user_mistakes(), atomic_write(output) as aside:
         aside.write_text(text, encoding="utf-8")

@@ -14,8 +14,8 @@ from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.options import READING, names_of
 from saltmine.cli.output import Notes
 from saltmine.io import ReadError, Table, read
-from saltmine.io.naming import no_such_column
 from saltmine.io.registry import format_of, has_known_suffix
+from saltmine.io.table import no_such_column
 from saltmine.preprocessing import Prepare
 
 # Beyond it, classes of fewer than five rows on the mean are no classes.

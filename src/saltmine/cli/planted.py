@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from saltmine.atomic import whole_file
+from saltmine.atomic import atomic_write
 from saltmine.cli.apply import as_classes, load_model
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.options import JSON, QUIET, READING, options
@@ -57,10 +57,10 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
     if suffix != ".npz":
         frame = pd.DataFrame(planted.X.astype(np.int8), columns=[f"item_{i}" for i in range(columns)])
         frame["class"] = planted.y
-        with user_mistakes(), whole_file(output) as aside:
+        with user_mistakes(), atomic_write(output) as aside:
             frame.to_csv(aside, index=False, sep="," if suffix == ".csv" else "\t")
     path = output if suffix == ".npz" else output.with_suffix(".truth.npz")
-    with user_mistakes(), whole_file(path) as aside:
+    with user_mistakes(), atomic_write(path) as aside:
         np.savez_compressed(aside, **truth)
     files = str(output) if output == path else f"{output}, and the truth in {path}"
     click.echo(f"{sum(rows):,} rows, {columns:,} columns, {patterns} patterns: {files}")

@@ -1,10 +1,11 @@
-"""Labels of any kind become sorted classes and a class number per row."""
+"""Turn labels of any kind into sorted classes and a class number per row."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
@@ -13,21 +14,19 @@ from sklearn.utils.validation import column_or_1d
 def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted distinct labels and the number of each row's label among them.
 
-    Where ``n_rows`` is given, there must be as many labels.
+    If ``n_rows`` is given, there must be as many labels.
 
     Examples
     --------
     >>> class_numbers(["tumour", "normal", "tumour"])
     (array(['normal', 'tumour'], dtype='<U6'), array([1, 0, 1]))
     """
-    import pandas as pd
-
     if hasattr(y, "iloc") and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         y = y.iloc[:, 0]
     if np.ma.is_masked(y):
         row = int(np.flatnonzero(np.ma.getmaskarray(y))[0])
         raise ValueError(f"Input y contains NaN: row {row} has no label (masked); give it one or drop the row.")
-    # pandas' own types, and numpy's text of any length, keep their kind only as objects.
+    # Types of pandas, and numpy's strings of variable length, keep their kind only as objects.
     if isinstance(getattr(y, "dtype", None), pd.api.extensions.ExtensionDtype):
         y = y.to_numpy(dtype=object)
     elif getattr(getattr(y, "dtype", None), "kind", "") == "T":
@@ -50,7 +49,7 @@ def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDAr
 
 
 def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:
-    """Unwrap objects; numbers and truth values get an array of their own type."""
+    """Return objects as plain Python values; numbers and truth values as an array of their type."""
     plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
     kinds = {type(label) for label in plain}
     if len(kinds) > 1:

@@ -1,7 +1,7 @@
-"""Data that stays where it is: dask arrays, zarr arrays and folders of files, cut into blocks that workers read.
+"""Data that is read lazily: dask arrays, zarr arrays and folders of files, cut into blocks that workers read.
 
-Nothing here reads cells. Opening looks at shapes and headers, and cutting makes Dask's delayed objects, which give a
-block of 0/1 when they are computed.
+Nothing here reads cells. Opening reads shapes and headers; cutting makes delayed objects of Dask, each of which gives a
+block of 0/1 when it is computed.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from numpy.typing import NDArray
 
 from saltmine.data.row_files import PlacedNames, RowFile, check_binary, open_folder
 from saltmine.data.validation import BinaryMatrix
-from saltmine.distributed.errors import needing
+from saltmine.extras import needing
+from saltmine.io.files import summary
 
 if TYPE_CHECKING:
     from dask.delayed import Delayed
 
-#: How many bytes of input make a block, about.
+#: Approximate size of a block, in bytes of input.
 BLOCK_BYTES = 128 << 20
-# What a chunk of a sparse dask array weighs, for lack of a better guess: it does not say how many ones it stores.
+# Assumed size of a chunk of a sparse dask array, which does not tell how many ones it stores.
 _SPARSE_CHUNK_BYTES = 64 << 20
 
 
 def is_lazy(X: Any) -> bool:
-    """Tell whether data is read lazily: a dask or zarr array, or the path of a folder or a zarr array.
+    """Return whether data is read lazily: a dask or zarr array, or the path of a folder or a zarr array.
 
     Examples
     --------
@@ -40,7 +41,7 @@ def is_lazy(X: Any) -> bool:
     (True, True, False, False)
     """
     if isinstance(X, (str, PathLike)):
-        # What has no suffix may be a folder with a typing error, which is then told so.
+        # A path without suffix may be a misspelt folder, for which `open_blocks` has a message.
         return Path(X).is_dir() or Path(X).suffix in ("", ".zarr")
     return _library_of(X) in ("dask", "zarr")
 
@@ -51,20 +52,20 @@ def _library_of(X: Any) -> str:
 
 @dataclass(frozen=True)
 class LazyMatrix:
-    """Data that has not been read: what it looks like, and how to get at parts of it.
+    """Data that has not been read: its shape, and how to read parts of it.
 
     Attributes
     ----------
     kind : str
-        What it is, for messages.
+        Name of the kind of data, for messages.
     row_edges, column_edges : list of int
-        Where the chunks that can be read on their own begin; at the end the number of rows or columns.
+        Where the separately readable chunks begin, followed by the number of rows or columns.
     chunk : callable
         ``chunk(i, j, binarize)`` returns the delayed 0/1 matrix of a chunk.
     n_bytes : int
-        How much there is to read, about.
+        Approximate size of the input.
     item_names : ndarray or None
-        What the columns are called.
+        Names of the columns.
     """
 
     kind: str
@@ -80,10 +81,10 @@ class LazyMatrix:
         return self.row_edges[-1], self.column_edges[-1]
 
     def edges(self, axis: int, n_threads: int = 1) -> list[int]:
-        """Return where to cut the rows (axis 0) or the columns (axis 1) into blocks.
+        """Return the edges of blocks of rows (axis 0) or columns (axis 1).
 
-        There is a block for every thread at least, none is much larger than ``BLOCK_BYTES``, and they begin where
-        chunks begin if that does not make them too different.
+        There are at least as many blocks as threads, none is much larger than ``BLOCK_BYTES``, and they begin where
+        chunks begin unless that makes their sizes too different.
         """
         length = self.shape[axis]
         count = min(length, max(n_threads, -(-self.n_bytes // BLOCK_BYTES)))
@@ -101,7 +102,7 @@ class LazyMatrix:
         binarize : float or None
             As in `saltmine.data.validation.as_binary`.
         """
-        from dask import delayed
+        from dask import delayed  # an optional extra
 
         grid = [
             [self.chunk(i, j, binarize) for j in range(len(self.column_edges) - 1)]
@@ -113,19 +114,19 @@ class LazyMatrix:
             whole[axis] = slice(begin, end)
             rows, columns = _overlaps(self.row_edges, whole[0]), _overlaps(self.column_edges, whole[1])
             pieces = [[delayed(_take)(grid[i][j], part, other) for j, other in columns] for i, part in rows]
-            blocks.append(delayed(_assembled)(pieces))
+            blocks.append(delayed(_assemble)(pieces))
         return blocks
 
 
 def open_blocks(X: Any) -> LazyMatrix:
-    """Look at data that is read lazily, without reading its cells.
+    """Return lazily read data, without reading its cells.
 
     Parameters
     ----------
     X : dask array, zarr array, or path
-        Chunks of a dask array are numpy arrays or scipy sparse. A path leads to a zarr array or to a folder of .npz
-        (sparse as scipy saves it, or one array) or .parquet files, each of which has some of the rows; their order is
-        that of the sorted names.
+        Chunks of a dask array are numpy arrays or scipy sparse. A path is that of a zarr array or of a folder of .npz
+        (sparse as saved by scipy, or one array) or .parquet files, each with some of the rows, in the order of their
+        sorted names.
 
     Examples
     --------
@@ -146,8 +147,8 @@ def open_blocks(X: Any) -> LazyMatrix:
     if isinstance(X, da.Array):
         return _from_array(X, "dask array")
     raise ValueError(
-        f"X is a {type(X).__name__} of Dask; of its collections only arrays can be fitted, and "
-        "X.to_dask_array(lengths=True) makes one of a table."
+        f"X is a {type(X).__name__} of Dask, but only Dask arrays can be fitted; X.to_dask_array(lengths=True) turns a "
+        "table into one."
     )
 
 
@@ -156,7 +157,7 @@ def _is_zarr(path: str) -> bool:
 
 
 def _zarr_as_dask(X: Any) -> Any:
-    import dask.array as da
+    import dask.array as da  # optional extras, as zarr; `open_blocks` says which are missing
     import zarr
 
     if isinstance(X, (str, PathLike)):
@@ -167,19 +168,20 @@ def _zarr_as_dask(X: Any) -> Any:
             path = str(Path(path).resolve())
         try:
             X = zarr.open(path, mode="r")
-        except Exception as error:  # damaged metadata makes zarr raise nearly anything
-            reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            raise ValueError(f"{path} is no zarr array or is damaged ({reason}); write it again.") from None
+        except Exception as error:  # zarr raises nearly every class of error for damaged metadata
+            raise ValueError(
+                f"{path} is not a valid zarr array, or it is damaged ({summary(error)}); write it again."
+            ) from None
     if not isinstance(X, zarr.Array):
         names = ", ".join(sorted(X.array_keys())) or "none"
-        raise ValueError(f"The zarr group {X.store_path} is no array; pass one of its arrays, which are: {names}.")
-    # Chunks as large as Dask likes them, each made of whole chunks of zarr.
+        raise ValueError(f"The zarr group {X.store_path} is not an array; pass one of its arrays, which are: {names}.")
+    # Chunks of the size that Dask chooses, each of whole chunks of zarr.
     return da.from_array(X, chunks="auto")
 
 
 def _from_array(X: Any, kind: str) -> LazyMatrix:
     if X.ndim != 2:
-        raise ValueError(f"The {kind} has {X.ndim} dimensions; a table has rows and columns, so two are needed.")
+        raise ValueError(f"The {kind} has {X.ndim} dimensions; two are needed, rows and columns.")
     if any(np.isnan(size) for sizes in X.chunks for size in sizes):
         raise ValueError(f"The {kind} does not know the sizes of its chunks; call X.compute_chunk_sizes() first.")
     if 0 in X.shape:
@@ -190,7 +192,7 @@ def _from_array(X: Any, kind: str) -> LazyMatrix:
     chunks = X.to_delayed()
 
     def chunk(i: int, j: int, binarize: float | None) -> Delayed:
-        from dask import delayed
+        from dask import delayed  # an optional extra
 
         names = PlacedNames(first_row=row_edges[i], first_column=column_edges[j])
         return delayed(check_binary)(chunks[i, j], binarize, names)
@@ -203,7 +205,7 @@ def _from_files(files: list[RowFile]) -> LazyMatrix:
     row_edges = [0, *np.cumsum([file.n_rows for file in files]).tolist()]
 
     def chunk(i: int, j: int, binarize: float | None) -> Delayed:
-        from dask import delayed
+        from dask import delayed  # an optional extra
 
         return delayed(files[i].read)(binarize, row_edges[i])
 
@@ -213,7 +215,7 @@ def _from_files(files: list[RowFile]) -> LazyMatrix:
 
 
 def _near_marks(length: int, count: int, marks: Sequence[int]) -> list[int]:
-    """Cut ``length`` into about even parts, at a mark where one is within a quarter of a part.
+    """Return the edges of about equal parts, moved to a mark if one is within a quarter of a part.
 
     Examples
     --------
@@ -230,7 +232,7 @@ def _near_marks(length: int, count: int, marks: Sequence[int]) -> list[int]:
 
 
 def _overlaps(edges: Sequence[int], wanted: slice) -> list[tuple[int, slice]]:
-    """Return which chunks a range touches, and what part of each it takes.
+    """Return the chunks that overlap a range, each with its part in the range.
 
     Examples
     --------
@@ -251,8 +253,8 @@ def _take(chunk: BinaryMatrix, rows: slice, columns: slice) -> BinaryMatrix:
     return part if part.shape == chunk.shape else part.copy()
 
 
-def _assembled(pieces: list[list[BinaryMatrix]]) -> BinaryMatrix:
-    """Put pieces together; the block is sparse if one of them is."""
+def _assemble(pieces: list[list[BinaryMatrix]]) -> BinaryMatrix:
+    """Return the pieces as one block, sparse if one of them is sparse."""
     if len(pieces) == len(pieces[0]) == 1:
         return pieces[0][0]
     if any(sp.issparse(piece) for row in pieces for piece in row):

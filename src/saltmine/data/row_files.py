@@ -1,4 +1,4 @@
-"""A folder of files, each with some of the rows: told by their headers, read by workers."""
+"""Folders of files, each with some of the rows: headers are read when the folder is opened, cells by workers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, reject_unreadable
-from saltmine.distributed.errors import needing
-from saltmine.io.files import opened, parsing
-from saltmine.io.table import ReadError, as_names, demand_distinct
+from saltmine.extras import needing
+from saltmine.io.files import ReadError, opened, parsing
+from saltmine.names import as_text, check_distinct
 
 
 @dataclass(frozen=True)
 class PlacedNames(TableNames):
-    """Names for a part of a table, so that errors tell the place in the whole.
+    """Names for a part of a table, so that errors give the position in the whole table.
 
     Examples
     --------
@@ -32,12 +32,12 @@ class PlacedNames(TableNames):
     first_column: int = 0
 
     def cell(self, column: int, row: int, what: str) -> str:
-        """Say what a cell holds and where it stands."""
+        """Return a phrase with the contents and the position of a cell."""
         return super().cell(column + self.first_column, row + self.first_row, what)
 
 
 def check_binary(part: Any, binarize: float | None, names: TableNames) -> BinaryMatrix:
-    """Return a part of a table, of numpy or sparse, as a boolean array or a CSR array of ones."""
+    """Return a part of a table, a numpy array or sparse, as a boolean array or a CSR array of ones."""
     if hasattr(part, "tocsr"):
         return as_binary(sp.csr_array(part.tocsr()), binarize, names)
     reject_unreadable(part, names)
@@ -46,7 +46,7 @@ def check_binary(part: Any, binarize: float | None, names: TableNames) -> Binary
 
 @dataclass(frozen=True)
 class RowFile:
-    """A file with some of the rows; what is known of it without reading its cells."""
+    """A file with some of the rows, of which only the header has been read."""
 
     kind: ClassVar[str]
     path: Path
@@ -57,21 +57,21 @@ class RowFile:
 
     def read(self, binarize: float | None, first_row: int) -> BinaryMatrix:
         """Read the rows as 0/1; ``first_row`` is the number of the first one in the whole table."""
-        raise NotImplementedError  # every kind of file below has its own
+        raise NotImplementedError  # each subclass reads its own format
 
 
 @dataclass(frozen=True)
 class NpzFile(RowFile):
-    """A sparse matrix that scipy saved, or an archive of arrays, one of which has two dimensions."""
+    """A sparse matrix saved by scipy, or an archive of arrays, one of which has two dimensions."""
 
     kind = "npz"
-    # Array with the cells; None if scipy saved it.
+    # Array with the cells; None for a sparse matrix of scipy.
     array: str | None = None
 
     @classmethod
     def of(cls, path: Path) -> NpzFile:
-        """Look at the headers of a file."""
-        with opened(path) as stream, parsing(path, "npz archive"), zipfile.ZipFile(stream) as archive:
+        """Read the headers of a file."""
+        with opened(path) as stream, parsing("npz archive"), zipfile.ZipFile(stream) as archive:
             n_bytes = sum(member.file_size for member in archive.infolist())
             shapes = {name.removesuffix(".npy"): _shape_in(archive, name) for name in archive.namelist()}
             if {"format", "shape", "data"} <= set(shapes):
@@ -81,7 +81,7 @@ class NpzFile(RowFile):
             matrices = [name for name, shape in shapes.items() if len(shape) == 2]
             if len(matrices) != 1:
                 raise ReadError(
-                    f"{path} has {len(matrices)} arrays with two dimensions (its arrays are "
+                    f"there are {len(matrices)} arrays with two dimensions (the arrays are "
                     f"{', '.join(shapes) or 'none'}); save one, with the rows of this file, or a sparse matrix."
                 )
             n_rows, n_columns = shapes[matrices[0]]
@@ -89,7 +89,7 @@ class NpzFile(RowFile):
 
     def read(self, binarize: float | None, first_row: int) -> BinaryMatrix:
         """Read the rows as 0/1; ``first_row`` is the number of the first one in the whole table."""
-        with opened(self.path) as stream, parsing(self.path, "npz archive"):
+        with opened(self.path) as stream, parsing("npz archive"):
             part = sp.load_npz(stream) if self.array is None else np.load(stream, allow_pickle=False)[self.array]
         return check_binary(part, binarize, PlacedNames(first_row=first_row))
 
@@ -103,17 +103,17 @@ def _shape_in(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class ParquetFile(RowFile):
-    """A Parquet table; an index that pandas stored in it is no data."""
+    """A Parquet table; a stored index of pandas is not data."""
 
     kind = "parquet"
 
     @classmethod
     def of(cls, path: Path) -> ParquetFile:
-        """Look at the metadata of a file."""
+        """Read the metadata of a file."""
         with needing("parquet", "A folder of Parquet files"):
             import pyarrow.parquet as pq
             from pyarrow import types
-        with opened(path) as stream, parsing(path, "Parquet file"):
+        with opened(path) as stream, parsing("Parquet file"):
             file = pq.ParquetFile(stream)
             schema, n_rows = file.schema_arrow, file.metadata.num_rows
             index = (schema.pandas_metadata or {}).get("index_columns", [])
@@ -123,22 +123,22 @@ class ParquetFile(RowFile):
                 is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
                 if not (is_number or types.is_boolean(kind) or types.is_null(kind)):
                     raise ReadError(
-                        f"{path}: the column {field.name!r} holds {field.type}, not numbers; make it 0/1 first, or "
-                        "leave it out if it is the label."
+                        f"the column {field.name!r} holds {field.type}, not numbers; make it 0/1 first, or leave it "
+                        "out if it is the label."
                     )
-        names = as_names([field.name for field in fields])
-        demand_distinct(names, "columns", str(path))
+            names = as_text(field.name for field in fields)
+            check_distinct(names, "columns", ReadError)
         return cls(path, n_rows, len(names), n_rows * len(names), names)
 
     def read(self, binarize: float | None, first_row: int) -> BinaryMatrix:
         """Read the rows as 0/1; ``first_row`` is the number of the first one in the whole table."""
-        import pyarrow.parquet as pq
+        import pyarrow.parquet as pq  # an optional extra, which `of` has found
 
         assert self.item_names is not None
-        with opened(self.path) as stream, parsing(self.path, "Parquet file"):
+        with opened(self.path) as stream, parsing("Parquet file"):
             table = pq.ParquetFile(stream).read(columns=self.item_names.tolist())
         part = np.empty((self.n_rows, self.n_columns), dtype=bool)
-        # Column by column, because numbers take up to eight times the memory of what is left of them.
+        # Column by column, because numbers take up to eight times the memory of truth values.
         for number, name in enumerate(self.item_names):
             names = PlacedNames(self.item_names, first_row=first_row, first_column=number)
             values = np.asarray(table.column(name).to_pandas())
@@ -154,18 +154,18 @@ _KINDS: dict[str, Callable[[Path], RowFile]] = {
 
 
 def open_folder(folder: Path) -> list[RowFile]:
-    """Look at the files of a folder, in the order of their names, and see that they fit together."""
+    """Return the files of a folder in the order of their names, after checking that they fit together."""
     paths = _files_of(folder)
     kinds = {_KINDS.get(path.suffix.lower()): path for path in paths}
     if len(kinds) > 1 or None in kinds:
-        strangers = " and ".join(sorted(path.name for path in kinds.values()))
+        names = " and ".join(sorted(path.name for path in kinds.values()))
         raise ReadError(
-            f"The folder {folder} must hold .npz files or .parquet files and nothing else, but there is {strangers}; "
-            "move what is no data, or of another kind, elsewhere."
+            f"The folder {folder} must hold either .npz or .parquet files and nothing else, but it holds {names}; move "
+            "other files elsewhere."
         )
-    of = next(kind for kind in kinds if kind is not None)
-    first, *others = (of(path.resolve()) for path in paths)
-    files = [first, *(_fitted(file, first) for file in others)]
+    open_file = next(kind for kind in kinds if kind is not None)
+    first, *others = (open_file(path.resolve()) for path in paths)
+    files = [first, *(_with_columns_of(file, first) for file in others)]
     if not first.n_columns or not any(file.n_rows for file in files):
         raise ReadError(f"The files of {folder} have no cells; at least one row and one column are needed.")
     return files
@@ -178,15 +178,15 @@ def _files_of(folder: Path) -> list[Path]:
         raise ReadError(
             f"{folder} is a file, not a folder of .npz or .parquet files; saltmine.read reads single files."
         )
-    # What programs leave beside the data is hidden, or begins with _ as in _SUCCESS.
+    # Files that programs leave beside the data are hidden, or begin with _ as in _SUCCESS.
     paths = sorted(path for path in folder.iterdir() if path.name[0] not in "._")
     if not paths:
         raise ReadError(f"The folder {folder} is empty; .npz or .parquet files are needed, each with some of the rows.")
     return paths
 
 
-def _fitted(file: RowFile, first: RowFile) -> RowFile:
-    """Return a file with its columns in the order of the first file's, or say how the two differ."""
+def _with_columns_of(file: RowFile, first: RowFile) -> RowFile:
+    """Return a file with its columns in the order of the first file, or say how the two differ."""
     if file.n_columns != first.n_columns:
         raise ReadError(
             f"{first.path} has {first.n_columns} columns and {file.path} has {file.n_columns}; each file must have "

@@ -1,4 +1,4 @@
-"""Turn what a user passes into a 0/1 matrix, or say in one sentence why that is not possible."""
+"""Turn the data of a user into a 0/1 matrix, or say in one sentence why that is not possible."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-#: A boolean array, or a scipy CSR array that stores nothing but ones.
+from saltmine.names import as_text, check_distinct
+
+#: A boolean array, or a scipy CSR array that stores only ones.
 BinaryMatrix: TypeAlias = "NDArray[np.bool_] | sp.csr_array"
 
-_NO_NUMBERS = (str, bytes, date, timedelta, np.datetime64, np.timedelta64)
+_NOT_NUMBERS = (str, bytes, date, timedelta, np.datetime64, np.timedelta64)
 
 
 @dataclass(frozen=True)
 class TableNames:
-    """What a table calls its columns and rows; None where it has no names of its own."""
+    """Names of the columns and rows of a table; None if it has none."""
 
     columns: NDArray[Any] | None = None
     rows: Any = None
 
     @classmethod
     def of(cls, X: Any) -> TableNames:
-        """Read the names off a table; refuse columns that share one.
+        """Return the names of a table; refuse columns with the same name.
 
         Examples
         --------
@@ -39,34 +41,21 @@ class TableNames:
             return cls()
         columns = np.empty(len(X.columns), dtype=object)
         columns[:] = [name if isinstance(name, (str, int)) else str(name) for name in X.columns]
-        demand_distinct(columns)
+        check_distinct(columns)
         rows = getattr(X, "index", None)
-        # Rows that are simply counted need no second name.
+        # An index that only counts the rows is not a name.
         named = rows is not None and not np.array_equal(np.asarray(rows), np.arange(len(rows)))
         return cls(columns, rows if named else None)
 
     def cell(self, column: int, row: int, what: str) -> str:
-        """Say what a cell holds and where it stands."""
+        """Return a phrase with the contents and the position of a cell."""
         name = repr(self.columns[column]) if self.columns is not None else str(column)
         place = f"row {row}" if self.rows is None else f"row {row} (index {self.rows[row]!r})"
         return f"Column {name} holds {what} in {place}"
 
 
-def as_text(names: Any) -> NDArray[Any]:
-    """Return names as an array of text.
-
-    Examples
-    --------
-    >>> as_text(["bread", 7])
-    array(['bread', '7'], dtype=object)
-    """
-    texts = np.empty(len(names), dtype=object)
-    texts[:] = [str(name) for name in names]
-    return texts
-
-
 def given_names(names: Any, count: int, argument: str, what: str) -> NDArray[Any]:
-    """Return names given beside the data as text, one for every column or row."""
+    """Return the names passed with the data as text, one per column or row."""
     if isinstance(names, (str, set, frozenset, dict)) or not hasattr(names, "__len__"):
         raise ValueError(f"{argument} must be a list of names, not {names!r}.")
     if len(names) != count:
@@ -74,24 +63,15 @@ def given_names(names: Any, count: int, argument: str, what: str) -> NDArray[Any
     return as_text(names)
 
 
-def demand_distinct(columns: NDArray[Any]) -> None:
-    """Refuse columns that share a name."""
-    seen = set()
-    for name in columns:
-        if name in seen:
-            raise ValueError(f"Two columns are called {name!r}; rename one of them.")
-        seen.add(name)
-
-
 def reject_unreadable(X: Any, names: TableNames) -> None:
-    """Refuse what is no table of numbers: paths, rows of different length, text, dates, gaps that are not NaN."""
+    """Refuse data that is not a table of numbers: paths, rows of different length, text, dates, gaps other than NaN."""
     if isinstance(X, (str, bytes, PathLike)):
         raise ValueError(f"X is {X!r}, not a table; read the file first, for example with pandas.read_csv.")
     if _is_frame(X):
         if not len(X.columns):
             raise ValueError("X has no columns; at least one is needed.")
         for column, dtype in enumerate(X.dtypes):
-            # pandas' numbers say so; what else there is, and all of polars, is looked at value by value.
+            # Numeric columns of pandas are known by their type; all others, and polars, are checked value by value.
             if getattr(dtype, "kind", "O") not in "biuf" and not getattr(dtype, "is_numeric", bool)():
                 _reject_objects(X.iloc[:, column] if hasattr(X, "iloc") else X[:, column], column, names)
         return
@@ -120,12 +100,12 @@ def _reject_objects(values: Iterable[Any], column: int, names: TableNames) -> No
     for row, value in enumerate(values):
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
             raise ValueError(_missing(names, column, row, value))
-        if isinstance(value, _NO_NUMBERS) or type(value).__name__ in ("Period", "Interval"):
+        if isinstance(value, _NOT_NUMBERS) or type(value).__name__ in ("Period", "Interval"):
             shown = value.item() if isinstance(value, np.generic) else value
             raise ValueError(
                 f"{names.cell(column, row, repr(shown))}, which is not a number; make it 0/1 first (saltmine.Prepare "
-                "makes items of any column, astype(int) numbers of digits stored as text), or drop the column if it is "
-                "the label."
+                "turns any column into items, astype(int) turns digits stored as text into numbers), or drop the "
+                "column if it is the label."
             )
 
 
@@ -136,7 +116,7 @@ def as_binary(X: NDArray[Any] | sp.csr_array, binarize: float | None, names: Tab
     ----------
     X : ndarray or CSR, numeric
     binarize : float or None
-        Values above it become ones. None accepts nothing but 0 and 1.
+        Values above it become ones. None accepts only 0 and 1.
     names : TableNames, optional
         Names for the error messages.
 
@@ -149,7 +129,7 @@ def as_binary(X: NDArray[Any] | sp.csr_array, binarize: float | None, names: Tab
     """
     names = names or TableNames()
     if isinstance(X, np.ndarray) and X.dtype == object:
-        # Tables of categories, or of libraries other than pandas, come as objects.
+        # Tables of categories, and of libraries other than pandas, are arrays of objects.
         for column in range(X.shape[1]):
             _reject_objects(X[:, column], column, names)
         X = X.astype(np.float64)
@@ -181,7 +161,7 @@ def _sparse_as_binary(X: sp.csr_array, binarize: float | None, names: TableNames
         )
     else:
         ones = X.data > binarize
-    # What is stored may be large: its places are shared with the input as long as nothing has to go.
+    # The indices may be large: they are shared with the input unless zeros have to be removed.
     binary = sp.csr_array((ones.view(np.int8), X.indices, X.indptr), shape=X.shape)
     if not ones.all():
         binary = binary.copy()
@@ -209,7 +189,7 @@ def _reject_stored(bad: NDArray[np.bool_], X: sp.csr_array, names: TableNames, e
 
 def _missing(names: TableNames, column: int, row: int, _: Any) -> str:
     return (
-        f"{names.cell(column, row, 'a missing value (NaN)')}; fill it, drop the row, or make a 0/1 column that says "
+        f"{names.cell(column, row, 'a missing value (NaN)')}; fill it, drop the row, or add a 0/1 column that tells "
         "where the value is missing."
     )
 
@@ -222,6 +202,7 @@ def _not_finite(names: TableNames, column: int, row: int, value: Any) -> str:
 
 def _not_binary(names: TableNames, column: int, row: int, value: Any) -> str:
     return (
-        f"{names.cell(column, row, repr(value.item()))}, which is neither 0 nor 1; make the estimator with binarize=t "
-        "(--binarize t) and every value above t is a one (0 for counts), or turn the column into 0/1 yourself."
+        f"{names.cell(column, row, repr(value.item()))}, which is neither 0 nor 1; create the estimator with "
+        "binarize=t (--binarize t) to turn every value above t into a one (t=0 for counts), or turn the column into "
+        "0/1 yourself."
     )

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saltmine import __version__
-from saltmine.distributed.errors import ClusterError, needing
+from saltmine.distributed.errors import ClusterError
+from saltmine.extras import needing
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -26,8 +26,6 @@ from saltmine.data.validation import (
     BinaryMatrix,
     TableNames,
     as_binary,
-    as_text,
-    demand_distinct,
     given_names,
     reject_unreadable,
 )
@@ -36,6 +34,7 @@ from saltmine.fitted.encoding import DECIMALS, CodeTable, encode
 from saltmine.fitted.model_file import save_model
 from saltmine.fitted.pattern_table import pattern_table
 from saltmine.fitted.stability import Stability, bootstrap_rows, carried, compare
+from saltmine.names import as_text, check_distinct
 from saltmine.parameters import check_binarize, check_listening
 from saltmine.progress import Listener, OnStep
 
@@ -158,7 +157,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         data = self._open_lazily(X) if is_lazy(X) else self._binary_rows(X, reset=True)
         if item_names is not None:
             self._item_names = given_names(item_names, self.n_features_in_, "item_names", "columns")
-            demand_distinct(self._item_names)
+            check_distinct(self._item_names)
         if row_names is not None:
             self.row_names_ = given_names(row_names, data.shape[0], "row_names", "rows")
         return data

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.atomic import whole_file
+from saltmine.atomic import atomic_write
 from saltmine.data.item_counts import ItemCounts
 from saltmine.fitted.stability import Stability
 
@@ -76,7 +76,7 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
         arrays |= {f"stability_{name}": getattr(estimator.stability_, name) for name in _STABILITY}
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    with whole_file(path) as aside, aside.open("xb") as stream:
+    with atomic_write(path) as aside, aside.open("xb") as stream:
         # The stubs take the arrays for the allow_pickle flag.
         np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
 

@@ -1,13 +1,13 @@
-"""Data files become tables: `read` and what it returns."""
+"""Read data files of many formats into a `Table`."""
 
 from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
-from saltmine.io.registry import demand_known, format_of
-from saltmine.io.table import ReadError, Table
+from saltmine.io.files import ReadError
+from saltmine.io.registry import format_of
+from saltmine.io.table import Table
 
 __all__ = ["ReadError", "Table", "read"]
 
@@ -31,33 +31,33 @@ def read(
 ) -> Table:
     r"""Read a data file: csv, tsv, parquet, npz, MatrixMarket, FIMI transactions, h5ad, VCF/BCF, MAF or text.
 
-    An option that the format has no use for is refused.
+    Options that the format does not have are refused.
 
     Parameters
     ----------
     path : path
-        A file, its format told by the suffix, also compressed (.gz, .xz, .bz2) where the format is text; or a folder
-        whose sub-folders are classes and hold documents.
+        A file whose suffix tells its format, also compressed (.gz, .xz, .bz2) if the format is text; or a folder whose
+        sub-folders are classes and hold documents.
     format : str, optional
-        csv, parquet, npz, mtx, dat, h5ad, vcf, maf or text, where the suffix does not tell.
+        csv, parquet, npz, mtx, dat, h5ad, vcf, maf or text, if the suffix does not tell.
     target : str or int, optional
         Column (csv, parquet, text; obs in h5ad; array in npz) or column of the label file that holds the classes.
         Columns of a label file without a header are counted from 1.
     labels : path, optional
-        File with the classes of the rows, for formats that have none: one label per line in the order of the rows, or a
-        table whose first column is the name of the row.
+        File with the classes of the rows: one label per line in the order of the rows, or a table whose first column
+        is the name of the row.
     group : str or int, optional
-        Column that says which rows belong together, as patients.
+        Column that tells which rows belong together, for example the patient.
     items : path, optional
         File with one item name per line (npz, mtx, dat).
     row_names : str, optional
         Column that names the rows (csv, parquet, text).
     separator, encoding : str, optional
-        Of csv files and other text; comma or tab by the suffix and UTF-8 where not given.
+        Of csv files and other text. By default the suffix and the header decide, and UTF-8.
     text : str, optional
         Column of a csv or jsonl file that holds the documents.
     language : str, optional
-        Language of the documents, "en" by default; "none" keeps words as they are.
+        Language of the documents, "en" by default; "none" keeps the words as they are.
     stop_words : path, optional
         File with words to leave out, one per line, in place of the language's own list.
     min_docs : int, optional
@@ -79,24 +79,9 @@ def read(
     >>> table.item_names.tolist(), table.y.tolist()
     (['bread', 'milk'], ['Mainz', 'Trier'])
     """
+    # Before any other local variable is set, these are the arguments.
+    options = {name: value for name, value in locals().items() if name not in ("path", "format") and value is not None}
     path = Path(path)
     if not path.exists():
-        raise ReadError(f"There is no file {str(path)!r}; check the name and the folder.")
-    found = format_of(path, format, text is not None)
-    given: dict[str, Any] = {
-        "target": target,
-        "labels": labels,
-        "group": group,
-        "items": items,
-        "row_names": row_names,
-        "separator": separator,
-        "encoding": encoding,
-        "text": text,
-        "language": language,
-        "stop_words": stop_words,
-        "min_docs": min_docs,
-        "unit": unit,
-    }
-    given = {name: value for name, value in given.items() if value is not None}
-    demand_known(found, given, path)
-    return found.reader(path, **given)
+        raise ReadError(f"There is no file {str(path)!r}; check its name and folder.")
+    return format_of(path, format, text is not None).read(path, options)

@@ -1,11 +1,10 @@
-"""Matrices: archives of numpy and scipy, and MatrixMarket files."""
+"""Matrices: archives of numpy and scipy."""
 
 from __future__ import annotations
 
 import io
 import zipfile
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.io.files import parsing, read_bytes
-from saltmine.io.matrixmarket import parse_matrixmarket
-from saltmine.io.sheets import labelled, read_names
-from saltmine.io.table import ReadError, Table, as_names, demand_distinct
+from saltmine.io.files import ReadError, parsing, read_bytes
+from saltmine.io.labels import read_names, with_labels
+from saltmine.io.table import ColumnArg, PathArg, Table
+from saltmine.names import as_text, check_distinct
 
-# What the arrays of an archive are called.
+# Names of the arrays of an archive.
 _DATA = ("X", "x", "data", "arr_0")
 _LABELS = "y"
 _ROW_NAMES = ("row_names",)
@@ -26,16 +25,11 @@ _ITEM_NAMES = ("item_names", "feature_names", "columns")
 
 
 def read_npz(
-    path: Path,
-    *,
-    target: str | int | None = None,
-    labels: str | PathLike[str] | None = None,
-    group: str | int | None = None,
-    items: str | PathLike[str] | None = None,
+    path: Path, *, target: ColumnArg = None, labels: PathArg = None, group: ColumnArg = None, items: PathArg = None
 ) -> Table:
-    """Read a sparse matrix that scipy saved, or an archive of arrays.
+    """Read a sparse matrix saved by scipy, or an archive of arrays.
 
-    In an archive the data is called X, x, data or arr_0, or is the only array with two dimensions; y has the classes,
+    In an archive, the data is the array X, x, data or arr_0, or the only array with two dimensions; y has the classes,
     row_names and item_names (or feature_names, columns) the names.
 
     Parameters
@@ -46,76 +40,48 @@ def read_npz(
     labels : path, optional
         File with the classes of the rows.
     group : str, optional
-        Array that says which rows belong together; with ``labels``, column of the label file.
+        Array that tells which rows belong together; with ``labels``, column of the label file.
     items : path, optional
         File with the names of the items, one per line.
     """
     archive = _Archive(path)
     if archive.is_sparse:
-        return _finished(Table(archive.sparse_matrix()), path, items, labels, target, group)
+        return with_names_and_labels(Table(archive.sparse_matrix()), items, labels, target, group)
     table = Table(archive.matrix())
     n_rows, n_items = table.shape
     y = groups = None
     if labels is None:
         if target is not None or _LABELS in archive.contents:
             y = archive.column(_LABELS if target is None else str(target), n_rows, "target")
-        groups = None if group is None else as_names(archive.column(str(group), n_rows, "group"))
+        groups = None if group is None else as_text(archive.column(str(group), n_rows, "group"))
         target = group = None
     row_names = archive.names(_ROW_NAMES, n_rows, "rows")
     item_names = archive.names(_ITEM_NAMES, n_items, "columns") if items is None else None
-    return _finished(Table(table.X, y, row_names, item_names, groups), path, items, labels, target, group)
-
-
-def read_mtx(
-    path: Path,
-    *,
-    labels: str | PathLike[str] | None = None,
-    target: str | int | None = None,
-    group: str | int | None = None,
-    items: str | PathLike[str] | None = None,
-) -> Table:
-    """Read a MatrixMarket file; sparse if it has coordinates.
-
-    Parameters
-    ----------
-    path : Path
-        May be compressed.
-    labels : path, optional
-        File with the classes of the rows.
-    target, group : str or int, optional
-        Columns of the label file.
-    items : path, optional
-        File with the names of the items, one per line.
-    """
-    matrix = parse_matrixmarket(read_bytes(path), path)
-    return _finished(Table(matrix), path, items, labels, target, group)
+    return with_names_and_labels(Table(table.X, y, row_names, item_names, groups), items, labels, target, group)
 
 
 class _Archive:
-    """The arrays of an npz file; nothing in it is ever unpickled."""
+    """The arrays of an npz file; nothing is unpickled."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self._data = read_bytes(path)
         if not zipfile.is_zipfile(io.BytesIO(self._data)):
-            raise ReadError(
-                f"{path} is no npz archive, or is cut off; write one with scipy.sparse.save_npz or numpy.savez."
-            )
-        with parsing(path, "npz archive"):
+            raise ReadError("not an npz archive, or truncated; write one with scipy.sparse.save_npz or numpy.savez.")
+        with parsing("npz archive"):
             self._arrays = np.load(io.BytesIO(self._data), allow_pickle=False)
             self.contents: list[str] = self._arrays.files
 
     @property
     def is_sparse(self) -> bool:
-        """Whether scipy saved a matrix in it."""
+        """Whether it is a sparse matrix saved by scipy."""
         return {"format", "shape", "data"} <= set(self.contents)
 
     def sparse_matrix(self) -> sp.csr_array:
-        with parsing(self.path, "sparse matrix as scipy.sparse.save_npz writes it"):
+        with parsing("sparse matrix of scipy.sparse.save_npz"):
             return _csr(sp.load_npz(io.BytesIO(self._data)))
 
     def matrix(self) -> NDArray[Any]:
-        """Return the data: by its name, or because it is the only array with two dimensions."""
+        """Return the data, found by its name or as the only array with two dimensions."""
         for name in _DATA:
             if name in self.contents:
                 array = self._array(name)
@@ -124,28 +90,28 @@ class _Archive:
         matrices = [array for array in map(self._array, self.contents) if array.ndim == 2]
         if len(matrices) != 1:
             raise ReadError(
-                f"{self.path} has {len(matrices)} arrays with two dimensions (its arrays are "
-                f"{', '.join(self.contents) or 'none'}); call the one that is the data X."
+                f"there are {len(matrices)} arrays with two dimensions (the arrays are "
+                f"{', '.join(self.contents) or 'none'}); name the one with the data X."
             )
         return matrices[0]
 
     def column(self, name: str, n_rows: int, what: str) -> NDArray[Any]:
-        """Return one value per row, text or numbers, none of them missing."""
+        """Return one value per row, text or numbers without gaps."""
         if name not in self.contents:
-            raise ReadError(f"{self.path} has no array {name!r} for {what}; its arrays are {', '.join(self.contents)}.")
+            raise ReadError(f"there is no array {name!r} for {what}; the arrays are {', '.join(self.contents)}.")
         column = self._vector(name, n_rows, "rows")
         missing = np.isnan(column) if column.dtype.kind == "f" else column == ""
         if np.any(missing):
             row = int(np.argmax(missing)) + 1
-            raise ReadError(f"{self.path}, array {name!r}: row {row} has no value; give the row one or remove it.")
+            raise ReadError(f"row {row} has no value; give the row one or remove it.", f"array {name!r}")
         return column
 
-    def names(self, called: tuple[str, ...], length: int, what: str) -> NDArray[Any] | None:
-        """Return the names of rows or columns, if there is an array of them."""
-        for name in called:
+    def names(self, candidates: tuple[str, ...], length: int, what: str) -> NDArray[Any] | None:
+        """Return the names of rows or columns from the first candidate that is in the archive, if any."""
+        for name in candidates:
             if name in self.contents:
-                names = as_names(self._vector(name, length, what))
-                demand_distinct(names, what, f"{self.path}, array {name!r}")
+                names = as_text(self._vector(name, length, what))
+                check_distinct(names, f"{what} in the array {name!r}", ReadError)
                 return names
         return None
 
@@ -153,37 +119,34 @@ class _Archive:
         vector = self._array(name)
         if vector.shape != (length,):
             raise ReadError(
-                f"{self.path}: the array {name!r} has the shape {vector.shape}, but the data has {length} {what}; it "
-                "should have one value for each."
+                f"the array {name!r} has the shape {vector.shape}, but one value for each of {length} {what} is needed."
             )
         if vector.dtype.kind == "S":
-            with parsing(self.path, "archive of text in UTF-8"):
+            with parsing("archive of text in UTF-8"):
                 vector = np.char.decode(vector, "utf-8")
         if vector.dtype.kind not in "biufU":
-            raise ReadError(
-                f"{self.path}: the array {name!r} holds {vector.dtype}, not text or numbers; change its type."
-            )
+            raise ReadError(f"the array {name!r} holds {vector.dtype}, not text or numbers; change its type.")
         return vector
 
     def _array(self, name: str) -> NDArray[Any]:
-        with parsing(self.path, "npz archive"):
+        with parsing("npz archive"):
             try:
                 array = self._arrays[name]
             except ValueError as error:
                 if "allow_pickle" not in str(error):
                     raise
                 raise ReadError(
-                    f"{self.path}: the array {name!r} holds Python objects, which could run code and are not read; "
-                    "save text as array.astype(str), a sparse matrix with scipy.sparse.save_npz."
+                    f"the array {name!r} holds Python objects, which could run code and are not read; save text as "
+                    "array.astype(str), a sparse matrix with scipy.sparse.save_npz."
                 ) from None
         if not isinstance(array, np.ndarray):
-            raise ReadError(f"{self.path} is an archive, but {name!r} in it is no array; write one with numpy.savez.")
+            raise ReadError(f"the file is an archive, but {name!r} in it is not an array; write one with numpy.savez.")
         return array
 
 
 def _csr(matrix: Any) -> sp.csr_array:
-    # Indices out of bounds would make compiled code use memory that is not its own. The first check is part of the
-    # second, but left out there if the last of the pointers is 0.
+    # Compiled code would access foreign memory with indices out of bounds. The first check is part of the second, but
+    # skipped there if the last pointer is 0.
     if hasattr(matrix, "indptr"):
         if np.any(matrix.indptr[1:] < matrix.indptr[:-1]):
             raise ValueError("its index pointer decreases")
@@ -193,26 +156,19 @@ def _csr(matrix: Any) -> sp.csr_array:
     return rows
 
 
-def _finished(
-    table: Table,
-    path: Path,
-    items: str | PathLike[str] | None,
-    labels: str | PathLike[str] | None,
-    target: str | int | None,
-    group: str | int | None,
-) -> Table:
-    """Check the values, and add what stands in files beside the data."""
-    _demand_finite(table.X, path)
+def with_names_and_labels(table: Table, items: PathArg, labels: PathArg, target: ColumnArg, group: ColumnArg) -> Table:
+    """Return a matrix, after checking its values, with the names of its items and the labels of its rows."""
+    _check_finite(table.X)
     if items is not None:
         table = replace(table, item_names=read_names(items, table.shape[1]))
-    return labelled(table, path, labels, target, group)
+    return with_labels(table, labels, target, group)
 
 
-def _demand_finite(X: Any, path: Path) -> None:
+def _check_finite(X: Any) -> None:
     if 0 in X.shape:
-        raise ReadError(f"{path} has {X.shape[0]} rows and {X.shape[1]} columns; there is no data in it.")
+        raise ReadError(f"there are {X.shape[0]} rows and {X.shape[1]} columns, so there is no data in the file.")
     if X.dtype.kind not in "biuf":
-        raise ReadError(f"{path} holds values of the type {X.dtype}; it should hold numbers.")
+        raise ReadError(f"the values are of the type {X.dtype}; they should be numbers.")
     values = X.data if sp.issparse(X) else X
     if X.dtype.kind != "f" or np.isfinite(values).all():
         return
@@ -221,7 +177,4 @@ def _demand_finite(X: Any, path: Path) -> None:
         row, column = np.searchsorted(X.indptr, first, side="right") - 1, X.indices[first]
     else:
         row, column = np.unravel_index(first, X.shape)
-    raise ReadError(
-        f"{path}: the value in row {row + 1}, column {column + 1} is {values.flat[first]}; every value has to be a "
-        "finite number."
-    )
+    raise ReadError(f"row {row + 1}, column {column + 1} is {values.flat[first]}; every value must be a finite number.")

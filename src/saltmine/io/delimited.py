@@ -1,4 +1,4 @@
-"""Tables in text files: csv, tsv and their kin."""
+"""Tables in text files: csv, tsv and the like."""
 
 from __future__ import annotations
 
@@ -9,131 +9,127 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from saltmine.io.columns import Columns
+import pandas as pd
+
 from saltmine.io.files import (
+    ReadError,
+    check_no_zero_byte,
+    choose_separator,
     decode,
-    demand_no_zero_byte,
     is_compressed,
     is_utf8,
-    likely_separator,
     opened,
     read_bytes,
     records,
     suffix_of,
+    summary,
 )
-from saltmine.io.table import ReadError, Table, as_names, demand_distinct
+from saltmine.io.labels import table_of_frame
+from saltmine.io.table import ColumnArg, PathArg, Table
+from saltmine.names import as_text, check_distinct
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-# Separators that a header is looked through for, by suffix; Excel writes semicolons where commas are decimal marks.
+# Candidates for the separator, by suffix; Excel writes semicolons where commas are decimal marks.
 _SEPARATORS = {".tsv": "\t", ".tab": "\t", ".txt": "\t,;"}
 _OTHER_SEPARATORS = ",;\t"
-# Bytes to look at first, and at a time.
-_BEGINNING = 1 << 22
-# What a column without a name, which may hold the names of the rows, is called while it is read.
+_CHUNK_BYTES = 1 << 22
+# The name, while the file is read, of a first column without a name, which may hold the names of the rows.
 _UNNAMED = ""
 
 
 def read_csv(
     path: Path,
     *,
-    target: str | int | None = None,
+    target: ColumnArg = None,
     row_names: str | None = None,
-    group: str | int | None = None,
-    labels: str | PathLike[str] | None = None,
+    group: ColumnArg = None,
+    labels: PathArg = None,
     separator: str | None = None,
     encoding: str | None = None,
 ) -> Table:
     """Read a table with a header, one row per line.
 
-    Empty fields, NA, NaN and the other marks that pandas knows are missing values. A first column without a name, as
-    pandas and R write it, holds the names of the rows.
+    Empty fields, NA, NaN and the other markers of pandas are missing values. A first column without a name, as written
+    by pandas and R, holds the names of the rows.
 
     Parameters
     ----------
     path : Path
         May be compressed.
     target : str, optional
-        Column with the classes, or, with ``labels``, column of the label file.
+        Column with the classes; with ``labels``, column of the label file.
     row_names : str, optional
         Column with the names of the rows.
     group : str, optional
-        Column that says which rows belong together.
+        Column that tells which rows belong together.
     labels : path, optional
         File with the classes of the rows.
     separator : str, optional
-        One character; by default comma, semicolon or tab, whichever the header has, and in .tsv files always tab.
+        One character. By default comma, semicolon or tab, whichever the header has; in .tsv files always tab.
     encoding : str, default "utf-8"
     """
-    columns = read_columns(path, separator, encoding, as_text=[str(name) for name in (row_names, group) if name])
-    return columns.split(target=target, row_names=row_names, group=group, labels=labels)
-
-
-def read_columns(
-    path: Path, separator: str | None = None, encoding: str | None = None, as_text: Iterable[str] = ()
-) -> Columns:
-    """Read all columns of a table, those of ``as_text`` as they are written, the others as pandas understands them."""
-    file = _File.read(path, separator, encoding or "utf-8")
-    frame = file.parse(as_text)
+    file = _File.load(path, separator, encoding or "utf-8")
+    frame = file.parse(text_columns=[str(name) for name in (row_names, group) if name])
     names = None
     if file.columns[0] == _UNNAMED:
         unnamed = frame.pop(_UNNAMED)
         if unnamed.hasnans or not unnamed.is_unique:
             raise ReadError(
-                f"{path}: the first column has no name and does not name the rows, as values of it repeat or are "
-                "missing; give it a name or remove it."
+                "the first column has no name, and its values repeat or are missing; give it a name or remove it."
             )
-        names = as_names(unnamed)
-    return Columns(path, frame, file.place, names)
+        names = as_text(unnamed)
+    return table_of_frame(frame, file.place, names, target=target, row_names=row_names, group=group, labels=labels)
 
 
 @dataclass(frozen=True)
 class _File:
-    """A delimited file: what stands between fields, what its columns are called, and its contents in UTF-8.
+    """A delimited file: its separator, the names of its columns, and its contents in UTF-8.
 
-    The contents are None where they are plain ASCII on disk: pandas reads them there, and nobody else needs them unless
-    something is wrong.
+    The contents are None if the file is plain ASCII: pandas reads it from disk, and the contents are needed only for
+    error messages.
     """
 
     path: Path
     contents: bytes | None
-    is_as_on_disk: bool
+    is_utf8_on_disk: bool
     has_blanks: bool
     separator: str
     columns: list[str]
+
+    @classmethod
+    def load(cls, path: Path, separator: str | None, encoding: str) -> _File:
+        """Return a file after checking its text and its header."""
+        is_utf8_on_disk = is_utf8(encoding) and path.is_file() and not is_compressed(path)
+        scanned = _scan_ascii(path) if is_utf8_on_disk else None
+        if scanned is not None:
+            contents, (data, has_blanks) = None, scanned
+        else:
+            data = read_bytes(path)
+            # ASCII is UTF-8, and checking for ASCII is much cheaper than decoding.
+            if not (is_utf8(encoding) and data.isascii()):
+                data = decode(data, encoding).encode()
+            check_no_zero_byte(data)
+            contents, has_blanks = data, b" " in data
+        header = next((line for line in io.BytesIO(data) if line.strip()), b"").decode()
+        separator = choose_separator(separator, header, _SEPARATORS.get(suffix_of(path), _OTHER_SEPARATORS))
+        if not separator.isascii():
+            raise ReadError(f"the separator {separator!r} is not one character in ASCII; use another one.")
+        return cls(path, contents, is_utf8_on_disk, has_blanks, separator, _column_names(data, separator))
 
     @property
     def data(self) -> bytes:
         return read_bytes(self.path) if self.contents is None else self.contents
 
-    @classmethod
-    def read(cls, path: Path, separator: str | None, encoding: str) -> _File:
-        glance = _Glance.at(path) if is_utf8(encoding) and path.is_file() and not is_compressed(path) else None
-        if glance is not None:
-            separator = _separator(path, glance.beginning, separator)
-            columns = _column_names(path, glance.beginning, separator)
-            return cls(path, None, True, glance.has_blanks, separator, columns)
-        data = read_bytes(path)
-        is_as_on_disk = is_utf8(encoding) and path.is_file() and not is_compressed(path)
-        # ASCII is UTF-8, and to see whether it is that is far cheaper than to decode it.
-        if not (is_utf8(encoding) and data.isascii()):
-            data = decode(data, path, encoding).encode()
-        demand_no_zero_byte(data, path)
-        separator = _separator(path, data, separator)
-        return cls(path, data, is_as_on_disk, b" " in data, separator, _column_names(path, data, separator))
-
-    def parse(self, as_text: Iterable[str]) -> pd.DataFrame:
+    def parse(self, text_columns: Iterable[str]) -> pd.DataFrame:
+        """Return all columns, the ``text_columns`` as they are written."""
         options: dict[str, Any] = {
             "sep": self.separator,
             "header": 0,
             "names": self.columns,
             "index_col": False,
-            "dtype": {name: str for name in (_UNNAMED, *as_text) if name in self.columns},
+            "dtype": {name: str for name in (_UNNAMED, *text_columns) if name in self.columns},
             "skipinitialspace": self._has_blanks_before_fields(),
             "compression": None,
             "decimal": _decimal_mark(self.data) if self.separator == ";" else ".",
@@ -142,146 +138,125 @@ class _File:
             frame = self._frame(options)
         except (ValueError, OverflowError) as error:
             raise self._explained(error) from None
-        # Too many fields are an error to pandas, but where there are too few it takes the last columns for missing.
+        # pandas refuses lines with too many fields, but fills lines with too few with missing values.
         if frame.iloc[:, -1].hasnans and (ragged := self._ragged_line()):
             raise ragged
         return frame
 
     def _frame(self, options: dict[str, Any]) -> pd.DataFrame:
-        import pandas as pd
-
-        # pandas reads large files on several threads, but only if it may open them itself.
-        source = self.path if self.is_as_on_disk else io.BytesIO(self.data)
+        # pandas reads large files on several threads, but only if it opens them itself.
+        source = self.path if self.is_utf8_on_disk else io.BytesIO(self.data)
         frame: pd.DataFrame
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", pd.errors.DtypeWarning)
                 frame = pd.read_csv(source, **options)
         except pd.errors.DtypeWarning:
-            # It read the file in parts, and some column was numbers in one of them and text in another.
+            # pandas read the file in parts, and a column was numbers in one part and text in another.
             frame = pd.read_csv(io.BytesIO(self.data), low_memory=False, **options)
         return frame
 
     def _has_blanks_before_fields(self) -> bool:
-        # Where there are none pandas need not look for them, which makes it a third faster.
+        # Without such blanks pandas need not look for them, which makes it a third faster.
         if not self.has_blanks:
             return False
         data = self.data
         return any(edge + b" " in data for edge in (self.separator.encode(), b"\n"))
 
     def place(self, row: int) -> str:
-        """Say in which line a row begins; rows are counted from 0, without the header."""
+        """Return the line where a row begins; rows are counted from 0, without the header."""
         number, _ = next(islice(self._records(), row + 1, None), (f"of row {row + 1}", []))
-        return f"{self.path}, line {number}"
+        return f"line {number}"
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
-        return _records(self.path, self.data, self.separator)
+        return _nonblank_records(self.data, self.separator)
 
     def _ragged_line(self) -> ReadError | None:
-        """Look for a line with more or fewer fields than there are columns."""
-        width = len(self.columns)
-        separator = self.separator.encode()
-        data = self.data
+        """Return the error for the first line with more or fewer fields than there are columns."""
+        width, separator, data = len(self.columns), self.separator.encode(), self.data
         if b'"' not in data:
-            # To count separators is much faster than to split, and enough in most cases.
+            # Counting separators is much faster than splitting, and sufficient in most cases.
             blanks = b" \t".replace(separator, b"")
             lines = data.splitlines()[1:]
             if all(line.count(separator) == width - 1 or not line.strip(blanks) for line in lines):
                 return None
         for number, fields in islice(self._records(), 1, None):
             if len(fields) != width:
-                return _ragged(self.path, number, len(fields), width)
+                return _ragged(number, len(fields), width)
         return None
 
     def _explained(self, error: Exception) -> ReadError:
-        """Say what pandas stumbled over, and where."""
+        """Return the error of pandas in other words, with its place."""
         if "EOF inside string" in str(error):
             number, _ = deque(self._records(), maxlen=1).pop()
-            return ReadError(f"{self.path}, line {number}: a quote is opened in this row and never closed; close it.")
-        said = " ".join(str(error).split()).rstrip(".")
+            return ReadError("a quote is opened in this row and never closed; close it.", number)
         return self._ragged_line() or ReadError(
-            f"{self.path} is no table that pandas can read ({said}); check the separator and the quotes."
+            f"pandas cannot read this table ({summary(error)}); check the separator and the quotes."
         )
 
 
-@dataclass(frozen=True)
-class _Glance:
-    """What can be seen of a file of plain text in passing, without keeping it: far cheaper than to read it."""
+def _scan_ascii(path: Path) -> tuple[bytes, bool] | None:
+    """Return the first lines of a file and whether it has blanks; None if it is not ASCII or the header is unclear.
 
-    beginning: bytes
-    has_blanks: bool
-
-    @classmethod
-    def at(cls, path: Path) -> _Glance | None:
-        """Look through a file; None if there is more to it than ASCII, or its beginning does not tell its header."""
-        has_blanks = False
-        with opened(path) as stream:
-            beginning = stream.read(_BEGINNING)
-            part = beginning
-            while part:
-                if not part.isascii() or b"\0" in part:
-                    return None
-                has_blanks = has_blanks or b" " in part
-                part = stream.read(_BEGINNING)
-        # The header and a row have to be whole; quotes may hold line ends.
-        whole = beginning[: beginning.rfind(b"\n") + 1]
-        if b'"' in whole or len([line for line in whole.split(b"\n", 20) if line.strip()]) < 3:
-            return None
-        return cls(whole, has_blanks)
+    The file is not kept in memory, which is much cheaper than reading it.
+    """
+    has_blanks = False
+    with opened(path) as stream:
+        beginning = chunk = stream.read(_CHUNK_BYTES)
+        while chunk:
+            if not chunk.isascii() or b"\0" in chunk:
+                return None
+            has_blanks = has_blanks or b" " in chunk
+            chunk = stream.read(_CHUNK_BYTES)
+    # The header and a row have to be complete; quotes may hold line ends.
+    complete = beginning[: beginning.rfind(b"\n") + 1]
+    if b'"' in complete or len([line for line in complete.split(b"\n", 20) if line.strip()]) < 3:
+        return None
+    return complete, has_blanks
 
 
-def _records(path: Path, data: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the lines of a table, header included, with their numbers; lines with nothing in them are left out."""
+def _nonblank_records(data: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the fields of all lines that are not blank, header included, with their line numbers."""
     lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
-    for number, fields in records(lines, path, separator):
+    for number, fields in records(lines, separator):
         if len(fields) > 1 or any(field.strip() for field in fields):
             yield number, fields
 
 
-def _separator(path: Path, data: bytes, given: str | None) -> str:
-    if given is None:
-        header = next((line for line in io.BytesIO(data) if line.strip()), b"")
-        return likely_separator(header.decode(), _SEPARATORS.get(suffix_of(path), _OTHER_SEPARATORS))
-    separator = "\t" if given == "\\t" else given
-    if len(separator) != 1 or not separator.isascii() or separator in '"\r\n':
-        raise ReadError(f"The separator {given!r} is not one character; give one, as ',' ';' '|' or '\\t'.")
-    return separator
-
-
-def _column_names(path: Path, data: bytes, separator: str) -> list[str]:
-    """Read and check the header, and that the first row has as many fields."""
-    lines = _records(path, data, separator)
+def _column_names(data: bytes, separator: str) -> list[str]:
+    """Return the names in the header, after checking them and the number of fields in the first row."""
+    lines = _nonblank_records(data, separator)
     header = next(lines, None)
     if header is None:
-        raise ReadError(f"{path} is empty; it should have a header and rows.")
+        raise ReadError("the file is empty; it should have a header and rows.")
     columns = [name.strip() for name in header[1]]
-    _demand_header(path, header[0], columns)
+    _check_header(header[0], columns)
     first = next(lines, None)
     if first is None:
-        raise ReadError(f"{path} has a header, but no rows below it; there is no data in it.")
+        raise ReadError("there is a header, but no rows below it; there is no data in the file.")
     number, fields = first
     if len(fields) == len(columns) + 1 and fields[-1]:
-        # As R writes a table with row names: they have no field in the header.
+        # R writes tables with row names like this: they have no field in the header.
         columns = [_UNNAMED, *columns]
     if len(fields) != len(columns):
-        raise _ragged(path, number, len(fields), len(columns))
-    for position, name in enumerate(columns[1:], start=2):
-        if not name:
-            raise ReadError(f"{path}: column {position} has no name; give it one in the first line, or remove it.")
-    demand_distinct(as_names(columns), "columns", str(path))
+        raise _ragged(number, len(fields), len(columns))
+    if "" in columns[1:]:
+        position = columns.index("", 1) + 1
+        raise ReadError(f"column {position} has no name; give it one in the first line, or remove it.")
+    check_distinct(columns, "columns", ReadError)
     return columns
 
 
-def _demand_header(path: Path, number: int, columns: list[str]) -> None:
-    """Refuse a first line that is data: numbers that repeat, or numbers only, unless they count the columns."""
+def _check_header(number: int, columns: list[str]) -> None:
+    """Refuse a first line that is data: repeated numbers, or numbers only, unless they count the columns."""
     numbers = [name for name in columns if _is_number(name)]
     counts = [str(k) for k in range(len(columns) + 1)]
     is_counted = len(columns) > 2 and columns in (counts[:-1], counts[1:])
     if len(set(numbers)) < len(numbers) or (len(numbers) == len(columns) and not is_counted):
-        shown = ", ".join(columns[:5]) + (", ..." if len(columns) > 5 else "")
+        listed = ", ".join(columns[:5]) + (", ..." if len(columns) > 5 else "")
         raise ReadError(
-            f"{path}, line {number}: {shown} looks like data, but the file needs a header; put a line with the names "
-            "of the columns on top."
+            f"{listed} looks like data, but the file needs a header; add a line with the column names.",
+            number,
         )
 
 
@@ -301,8 +276,8 @@ def _decimal_mark(data: bytes) -> str:
     return "," if with_comma and not with_point else "."
 
 
-def _ragged(path: Path, number: int, n_fields: int, width: int) -> ReadError:
+def _ragged(number: int, n_fields: int, width: int) -> ReadError:
     return ReadError(
-        f"{path}, line {number}: {n_fields} fields where there are {width} columns; mend the line, or name the "
-        "separator if it is another one."
+        f"{n_fields} fields where there are {width} columns; fix the line, or name the separator.",
+        number,
     )

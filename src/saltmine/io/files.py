@@ -1,4 +1,4 @@
-"""Open files, compressed or not, and turn whatever goes wrong with them into one sentence."""
+"""Open files, compressed or not, and turn what goes wrong with them into one sentence."""
 
 from __future__ import annotations
 
@@ -11,18 +11,78 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from saltmine.io.table import ReadError
-
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
-_BROKEN = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+_DECOMPRESSION_ERRORS = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
+class ReadError(ValueError):
+    """A file that cannot be read as asked: one sentence with the file, the place in it, the problem and the remedy.
+
+    Readers give the problem and the place, which is a line number or text; `reading` adds the file.
+
+    Examples
+    --------
+    >>> print(ReadError("the label is empty; add it.", 7, Path("votes.csv")))
+    votes.csv, line 7: the label is empty; add it.
+    """
+
+    def __init__(self, problem: str, place: str | int = "", path: str | PathLike[str] | None = None) -> None:
+        super().__init__(problem)
+        self.place = f"line {place}" if isinstance(place, int) else place
+        self.path = path
+
+    def __str__(self) -> str:
+        where = ", ".join(str(part) for part in (self.path, self.place) if part)
+        return f"{where}: {self.args[0]}" if where else str(self.args[0])
+
+
+@contextmanager
+def reading(path: str | PathLike[str]) -> Iterator[None]:
+    """Add the name of the file to every `ReadError` of the block that does not name one yet."""
+    try:
+        yield
+    except ReadError as error:
+        error.path = error.path or path
+        raise
+
+
+@contextmanager
+def parsing(what: str) -> Iterator[None]:
+    """Turn any error of a library that parses a file into a `ReadError`; ``what`` says what the file should be."""
+    try:
+        yield
+    except ReadError:
+        raise
+    except Exception as error:  # libraries raise nearly every class of error for damaged files
+        raise ReadError(
+            f"this is not a valid {what}, or it is damaged ({summary(error)}); get or write the file again."
+        ) from None
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes, decompressed by its suffix; every `ReadError` of the block names the file."""
+    compression = path.suffix.lower()
+    with reading(path):
+        try:
+            with _OPENERS.get(compression, open)(path, "rb") as stream:
+                yield stream
+        except _DECOMPRESSION_ERRORS as error:
+            data = f"{compression[1:] or 'compressed'} data"
+            raise ReadError(f"the {data} is damaged or truncated ({summary(error)}); get the file again.") from None
+        except OSError as error:
+            # bz2 has no error class of its own.
+            reason = error.strerror or summary(error)
+            raise ReadError(f"the file cannot be read: {reason}; check the file and its permissions.") from None
+
+
 def suffix_of(path: Path) -> str:
-    """Return the suffix that tells the format: that before a suffix of compression.
+    """Return the suffix that tells the format, in lower case and without a suffix of compression.
 
     Examples
     --------
@@ -35,140 +95,115 @@ def suffix_of(path: Path) -> str:
 
 
 def is_compressed(path: Path) -> bool:
-    """Tell by the suffix whether `opened` has to decompress a file."""
+    """Return whether the suffix is one of compression."""
     return path.suffix.lower() in _OPENERS
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes, decompressed by its suffix; errors while it is read become a `ReadError`."""
-    compression = path.suffix.lower()
-    try:
-        with _OPENERS.get(compression, open)(path, "rb") as stream:
-            yield stream
-    except _BROKEN as error:
-        raise ReadError(
-            f"{path}: the {compression[1:] or 'compressed'} data is damaged or cut off ({_said(error)}); get the file "
-            "again."
-        ) from None
-    except OSError as error:
-        # bz2 has no error class of its own.
-        reason = error.strerror or _said(error)
-        raise ReadError(f"{path} cannot be read: {reason}; check the file and the right to read it.") from None
-
-
-@contextmanager
-def parsing(path: Path, what: str) -> Iterator[None]:
-    """Turn any error of a library that parses a file into a `ReadError`; ``what`` says what the file should be."""
-    try:
-        yield
-    except ReadError:
-        raise
-    except Exception as error:  # damaged files make the libraries raise nearly every class there is
-        raise ReadError(f"{path} is no {what} or is damaged ({_said(error)}); get or write the file again.") from None
-
-
 def read_bytes(path: Path) -> bytes:
-    """Read a whole file, decompressed by its suffix."""
+    """Return the contents of a file, decompressed by its suffix."""
     with opened(path) as stream:
         return stream.read()
 
 
-def read_text(path: Path, encoding: str = "utf-8") -> str:
-    """Read a whole text file; a byte order mark at its beginning is no part of the text."""
-    return decode(read_bytes(path), path, encoding)
+def load_text(path: Path, encoding: str = "utf-8") -> str:
+    """Return the contents of a text file without its byte order mark."""
+    with opened(path) as stream:
+        return decode(stream.read(), encoding)
 
 
-def decode(data: bytes, path: Path, encoding: str = "utf-8") -> str:
-    """Decode the contents of a file, or say in which line it is not text."""
+def load_lines(path: str | PathLike[str]) -> list[str]:
+    """Return the lines of a text file in UTF-8, stripped of spaces."""
+    return [line.strip() for line in lines_of(load_text(Path(path)))]
+
+
+def decode(data: bytes, encoding: str = "utf-8") -> str:
+    """Return the contents of a file as text, or say which line is not text."""
     if is_utf8(encoding):
         if data.startswith(_UTF16):
-            raise ReadError(
-                f"{path} is UTF-16 text; name the encoding, encoding='utf-16' (--encoding utf-16), or save the file as "
-                "UTF-8."
-            )
-        # Before the decoding is tried: most binary files are not UTF-8 either, but no other encoding would help.
-        demand_no_zero_byte(data, path)
+            raise ReadError("this is UTF-16 text; set encoding='utf-16' (--encoding utf-16), or save it as UTF-8.")
+        # Checked first: most binary files are not UTF-8 either, but no other encoding would help.
+        check_no_zero_byte(data)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         raise ReadError(
-            f"{path}, line {_line(data, error.start)}: the byte 0x{data[error.start]:02x} is not {encoding} text; name "
-            "the encoding, for example encoding='latin-1' (--encoding latin-1), or save the file as UTF-8."
+            f"the byte 0x{data[error.start]:02x} is not {encoding} text; set the encoding, for example "
+            "encoding='latin-1' (--encoding latin-1), or save the file as UTF-8.",
+            _line_at(data, error.start),
         ) from None
     except (LookupError, ValueError):
-        raise ReadError(
-            f"{path}: there is no encoding {encoding!r}; usual ones are utf-8, utf-16, latin-1 and cp1252."
-        ) from None
+        raise ReadError(f"there is no encoding {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252.") from None
     if "\0" in text:
-        demand_no_zero_byte(text.encode(errors="replace"), path)
+        check_no_zero_byte(text.encode(errors="replace"))
     return text.removeprefix("\ufeff")
 
 
 def is_utf8(encoding: str) -> bool:
-    """Tell whether an encoding is UTF-8, however it is written."""
+    """Return whether an encoding is UTF-8, in any spelling."""
     return encoding.lower() in ("utf-8", "utf8", "utf_8")
 
 
-def demand_no_zero_byte(data: bytes, path: Path) -> None:
+def check_no_zero_byte(data: bytes) -> None:
     """Refuse a binary file where text is expected."""
     if b"\0" in data:
-        line = _line(data, data.index(b"\0"))
-        raise ReadError(f"{path}, line {line}: there is a zero byte, so this is no text file; check the format.")
+        line = _line_at(data, data.index(b"\0"))
+        raise ReadError("there is a zero byte, so this is not a text file; check the format.", line)
 
 
 def lines_of(text: str) -> list[str]:
-    r"""Return the lines of a text without their ends; a line end after the last one begins no further line.
+    r"""Return the lines of a text without their ends; a line end after the last line starts no new line.
 
     Examples
     --------
     >>> lines_of("bread\r\nmilk\n"), lines_of("")
     (['bread', 'milk'], [])
     """
-    # Not splitlines, which takes rarer characters for line ends too, though names may have them.
+    # Not str.splitlines: it also splits at rarer characters, which may be part of names.
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
-def records(lines: Iterable[str], path: Path, separator: str, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-    r"""Split lines, with their ends, into fields; yield where each record begins, counted from 1, and its fields.
+def records(lines: Iterable[str], separator: str, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    r"""Yield the fields of every record of a delimited file, with the number of its first line, counted from 1.
 
-    Blank lines have no fields. What is wrong with the quotes is an error if ``strict`` is set.
+    Blank lines have no fields. With ``strict``, malformed quotes are an error.
 
     Examples
     --------
-    >>> list(records(["name;note\n", '"two\n', 'lines";1\n', "\n"], Path("notes.csv"), ";"))
+    >>> list(records(["name;note\n", '"two\n', 'lines";1\n', "\n"], ";"))
     [(1, ['name', 'note']), (2, ['two\nlines', '1']), (4, [])]
     """
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=strict)
-    begin = 1
+    line = 1
     try:
         for fields in reader:
-            yield begin, fields
-            begin = reader.line_num + 1
+            yield line, fields
+            line = reader.line_num + 1
     except csv.Error as error:
-        raise ReadError(f"{path}, line {begin}: {_said(error)}; check the quotes of this line.") from None
+        raise ReadError(f"{summary(error)}; check the quotes of this line.", line) from None
 
 
-def likely_separator(line: str, candidates: str) -> str:
-    """Return the candidate that stands most often in a header, not counting quoted names; the first one of equals.
+def choose_separator(given: str | None, header: str, candidates: str) -> str:
+    """Return the given separator, or else the candidate that is most frequent in the header outside of quotes.
 
     Examples
     --------
-    >>> likely_separator('"weight, kg";height;class', ",;"), likely_separator("class", ",;")
+    >>> choose_separator(None, '"weight, kg";height;class', ",;"), choose_separator(None, "class", ",;")
     (';', ',')
     """
-    unquoted = re.sub('"[^"]*"', "", line)
-    return max(candidates, key=unquoted.count)
+    if given is None:
+        return max(candidates, key=re.sub('"[^"]*"', "", header).count)
+    separator = "\t" if given == "\\t" else given
+    if len(separator) != 1 or separator in '"\r\n':
+        raise ReadError(f"the separator {given!r} is not one character; use one such as ',' ';' '|' or '\\t'.")
+    return separator
 
 
-def _line(data: bytes, position: int) -> int:
+def summary(error: Exception) -> str:
+    """Return the message of an error on one line of limited length, or the error's class if it has no message."""
+    message = " ".join(str(error).split()).rstrip(".")
+    return (message if len(message) <= 200 else message[:200] + "...") or type(error).__name__
+
+
+def _line_at(data: bytes, position: int) -> int:
     return data.count(b"\n", 0, position) + 1
-
-
-def _said(error: Exception) -> str:
-    """Return what an error says, in one line of bearable length, or its class if it says nothing."""
-    said = " ".join(str(error).split()).rstrip(".")
-    if len(said) > 200:
-        said = said[:200] + "..."
-    return said or type(error).__name__

@@ -1,4 +1,4 @@
-"""MatrixMarket text becomes a matrix; scipy's own reader crashes on some files that are damaged."""
+"""MatrixMarket files; not with scipy's reader, which crashes on some damaged files."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import io
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.io.files import demand_no_zero_byte, lines_of, parsing
-from saltmine.io.table import ReadError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from saltmine.io.arrays import with_names_and_labels
+from saltmine.io.files import ReadError, check_no_zero_byte, lines_of, parsing, read_bytes
+from saltmine.io.table import ColumnArg, PathArg, Table
 
 _Type: TypeAlias = "type[np.float64] | type[np.int64]"
 _TYPES: dict[str, _Type] = {"real": np.float64, "double": np.float64, "integer": np.int64, "unsigned-integer": np.int64}
@@ -24,7 +23,7 @@ _TYPES: dict[str, _Type] = {"real": np.float64, "double": np.float64, "integer":
 
 @dataclass(frozen=True)
 class _Header:
-    """What the lines above the entries say, and how many lines and bytes they are."""
+    """The lines above the entries: what they say, and their numbers of lines and bytes."""
 
     is_sparse: bool
     is_symmetric: bool
@@ -36,39 +35,53 @@ class _Header:
 
     @property
     def types(self) -> dict[str, _Type]:
-        """Return what stands in a line of entries, and the type of each."""
+        """Return the fields of an entry and the type of each."""
         places: dict[str, _Type] = {"row": np.int64, "column": np.int64} if self.is_sparse else {}
         return places if self.field == "pattern" else places | {"value": _TYPES[self.field]}
 
 
-def parse_matrixmarket(data: bytes, path: Path) -> NDArray[Any] | sp.csr_array:
-    """Return the matrix that a file holds: sparse if it has coordinates, else dense."""
-    demand_no_zero_byte(data, path)
-    header = _header(data, path)
-    entries = _entries(data, header, path)
+def read_mtx(
+    path: Path, *, labels: PathArg = None, target: ColumnArg = None, group: ColumnArg = None, items: PathArg = None
+) -> Table:
+    """Read a MatrixMarket file: a sparse matrix if it has coordinates, else a dense one.
+
+    Parameters
+    ----------
+    path : Path
+        May be compressed.
+    labels : path, optional
+        File with the classes of the rows.
+    target, group : str or int, optional
+        Columns of the label file.
+    items : path, optional
+        File with the names of the items, one per line.
+    """
+    data = read_bytes(path)
+    check_no_zero_byte(data)
+    header = _header(data)
+    entries = _entries(data, header)
     if len(entries) != header.n_entries:
         raise ReadError(
-            f"{path} has {len(entries)} entries, but by its line {header.n_lines} there should be {header.n_entries}; "
-            "get or write the file again."
+            f"there are {len(entries)} entries, not {header.n_entries} as in line {header.n_lines}; get the file again."
         )
-    with parsing(path, "MatrixMarket file that fits in memory"):
-        return _sparse(entries, header) if header.is_sparse else _dense(entries["value"].to_numpy(), header)
+    with parsing("MatrixMarket file that fits in memory"):
+        X = _sparse(entries, header) if header.is_sparse else _dense(entries["value"].to_numpy(), header)
+    return with_names_and_labels(Table(X), items, labels, target, group)
 
 
-def _header(data: bytes, path: Path) -> _Header:
+def _header(data: bytes) -> _Header:
     stream = io.BytesIO(data)
     kind = stream.readline().decode("latin-1").lower().split()
     if len(kind) != 5 or kind[:2] != ["%%matrixmarket", "matrix"]:
         raise ReadError(
-            f"{path} is no MatrixMarket file: the first line should be '%%MatrixMarket matrix' with form, field and "
-            "symmetry; check the format."
+            "this is not a MatrixMarket file: its first line should be '%%MatrixMarket matrix', form, field, symmetry."
         )
     form, field, symmetry = kind[2:]
     fields = {"coordinate": (*_TYPES, "pattern"), "array": tuple(_TYPES)}
     if field not in fields.get(form, ()) or symmetry not in ("general", "symmetric"):
         raise ReadError(
-            f"{path}, line 1: matrices of the kind '{form} {field} {symmetry}' are not read; write one of the kind "
-            "'coordinate real general'."
+            f"a '{form} {field} {symmetry}' matrix cannot be read; write a 'coordinate real general' one.",
+            1,
         )
     n_lines, sizes = 2, stream.readline()
     while sizes.startswith(b"%") or sizes.isspace():
@@ -76,61 +89,52 @@ def _header(data: bytes, path: Path) -> _Header:
     numbers = [int(size) for size in sizes.split() if size.isdigit() and len(size) <= 18]
     if len(numbers) != len(sizes.split()) or len(numbers) != (3 if form == "coordinate" else 2):
         raise ReadError(
-            f"{path}, line {n_lines}: here should be the numbers of rows, of columns and, if there are coordinates, of "
-            "entries; get or write the file again."
+            "the numbers of rows, columns and, if sparse, entries should be here; get or write the file again.",
+            n_lines,
         )
     n_rows, n_columns = numbers[:2]
     if symmetry == "symmetric" and n_rows != n_columns:
-        raise ReadError(f"{path}: a matrix of {n_rows} rows and {n_columns} columns cannot be symmetric.")
+        raise ReadError(f"a matrix of {n_rows} rows and {n_columns} columns cannot be symmetric.")
     n_half = n_rows * (n_rows + 1) // 2
     n_entries = numbers[2] if form == "coordinate" else n_half if symmetry == "symmetric" else n_rows * n_columns
     shape = (n_rows, n_columns)
     return _Header(form == "coordinate", symmetry == "symmetric", field, shape, n_entries, n_lines, stream.tell())
 
 
-def _entries(data: bytes, header: _Header, path: Path) -> pd.DataFrame:
-    """Read the lines below the header; rows and columns are counted from 0 in the result."""
-    import pandas as pd
-
+def _entries(data: bytes, header: _Header) -> pd.DataFrame:
+    """Return the lines below the header, with rows and columns counted from 0."""
     body = io.BytesIO(data)
     body.seek(header.n_bytes)
     types = header.types
     entries: pd.DataFrame
     try:
         with warnings.catch_warnings():
-            # Told where the first line has too many fields.
+            # The warning of a first line with too many fields.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             entries = pd.read_csv(
-                body,
-                sep=r"\s+",
-                header=None,
-                names=list(types),
-                index_col=False,
-                dtype=types,
-                na_filter=False,
-                comment="%",
+                body, sep=r"\s+", names=list(types), index_col=False, dtype=types, na_filter=False, comment="%"
             )
     except pd.errors.EmptyDataError:
         return pd.DataFrame({name: np.empty(0, dtype=kind) for name, kind in types.items()})
     except (ValueError, OverflowError, pd.errors.ParserWarning):
-        raise _explained(data, header, path) from None
+        raise _explained(data, header) from None
     for name, size in zip(("row", "column"), header.shape, strict=True):
         if header.is_sparse:
             entries[name] -= 1
             if not entries[name].between(0, size - 1).all():
-                raise _explained(data, header, path)
+                raise _explained(data, header)
     return entries
 
 
-def _explained(data: bytes, header: _Header, path: Path) -> ReadError:
-    """Say which line is wrong, and what about it."""
+def _explained(data: bytes, header: _Header) -> ReadError:
+    """Return the error for the first invalid line."""
     body = lines_of(data[header.n_bytes :].decode("latin-1"))
     for number, line in enumerate(body, start=header.n_lines + 1):
         fields = line.partition("%")[0].split()
         problem = _problem(fields, header) if fields else None
         if problem is not None:
-            return ReadError(f"{path}, line {number}: {problem}; mend the line.")
-    return ReadError(f"{path} is no MatrixMarket file that can be read; get or write it again.")
+            return ReadError(f"{problem}; fix the line.", number)
+    return ReadError("this MatrixMarket file cannot be read; get or write it again.")
 
 
 def _problem(fields: list[str], header: _Header) -> str | None:
@@ -142,12 +146,12 @@ def _problem(fields: list[str], header: _Header) -> str | None:
         except (ValueError, OverflowError):
             is_finite = False
         if not is_finite:
-            return f"{text[:40]!r} is no {'whole' if kind is np.int64 else 'finite'} number"
+            return f"{text[:40]!r} is not a {'whole' if kind is np.int64 else 'finite'} number"
     if header.is_sparse and not all(
         1 <= int(text) <= size for text, size in zip(fields[:2], header.shape, strict=True)
     ):
         n_rows, n_columns = header.shape
-        return f"row {fields[0]} and column {fields[1]} lie outside of {n_rows} rows and {n_columns} columns"
+        return f"row {fields[0]} and column {fields[1]} are outside of {n_rows} rows and {n_columns} columns"
     return None
 
 
@@ -166,7 +170,7 @@ def _sparse(entries: pd.DataFrame, header: _Header) -> sp.csr_array:
 def _dense(values: NDArray[Any], header: _Header) -> NDArray[Any]:
     if not header.is_symmetric:
         return values.reshape(header.shape, order="F")
-    # Column by column from the diagonal down, which mirrored is row by row from the diagonal on.
+    # Stored by columns from the diagonal down, which is the transpose of rows from the diagonal on.
     matrix = np.zeros(header.shape, dtype=values.dtype)
     half = np.triu_indices(header.shape[0])
     matrix[half] = values

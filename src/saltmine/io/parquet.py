@@ -2,78 +2,75 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from saltmine.io.columns import Columns
-from saltmine.io.files import parsing, read_bytes
-from saltmine.io.table import ReadError, Table, as_names, demand_distinct
-
-if TYPE_CHECKING:
-    import pandas as pd
+from saltmine.extras import needing
+from saltmine.io.files import ReadError, parsing, read_bytes
+from saltmine.io.labels import table_of_frame
+from saltmine.io.table import ColumnArg, PathArg, Table
+from saltmine.names import as_text, check_distinct
 
 
 def read_parquet(
     path: Path,
     *,
-    target: str | int | None = None,
+    target: ColumnArg = None,
     row_names: str | None = None,
-    group: str | int | None = None,
-    labels: str | PathLike[str] | None = None,
+    group: ColumnArg = None,
+    labels: PathArg = None,
 ) -> Table:
     """Read a Parquet table.
 
-    An index that pandas stored in it names the rows if it is distinct and does more than count; it is no data.
+    A stored index of pandas names the rows if it is distinct and not just a count; it is not data.
 
     Parameters
     ----------
     path : Path
     target : str, optional
-        Column with the classes, or, with ``labels``, column of the label file.
+        Column with the classes; with ``labels``, column of the label file.
     row_names : str, optional
         Column with the names of the rows.
     group : str, optional
-        Column that says which rows belong together.
+        Column that tells which rows belong together.
     labels : path, optional
         File with the classes of the rows.
     """
     frame, index = _frame(path)
     if len(frame) == 0:
-        raise ReadError(f"{path} has no rows; there is no data in it.")
-    asked = [str(name) for name in (target, row_names, group)]
-    names = _take_index(frame, [name for name in index if name not in asked])
-    columns = Columns(path, frame, lambda row: f"{path}, row {row + 1}", names)
-    return columns.split(target=target, row_names=row_names, group=group, labels=labels)
+        raise ReadError("there are no rows, so there is no data in the file.")
+    used = [str(name) for name in (target, row_names, group)]
+    names = _take_index(frame, [name for name in index if name not in used])
+    return table_of_frame(
+        frame, lambda row: f"row {row + 1}", names, target=target, row_names=row_names, group=group, labels=labels
+    )
 
 
 def _frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Read all columns, also say which of them were an index."""
-    try:
+    """Return all columns, and the names of those that are an index of pandas."""
+    with needing("parquet", "Reading a Parquet file"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError:
-        raise ReadError("Parquet files need the library pyarrow; pip install 'saltmine[parquet]'.") from None
     data = read_bytes(path)
-    with parsing(path, "Parquet file"):
+    with parsing("Parquet file"):
         file = pq.ParquetFile(pa.BufferReader(data))
-        demand_distinct(as_names(file.schema_arrow.names), "columns", str(path))
+        check_distinct(file.schema_arrow.names, "columns", ReadError)
         stored = file.read()
         for position, field in enumerate(stored.schema):
             if not _is_plain(pa.types, field.type):
                 raise ReadError(
-                    f"{path}: the column {field.name!r} holds {field.type}, not numbers or text; leave it out or make "
-                    "several columns of it."
+                    f"the column {field.name!r} holds {field.type}, not numbers or text; split it or leave it out."
                 )
             if pa.types.is_decimal(field.type):
                 stored = stored.set_column(position, field.name, stored.column(position).cast(pa.float64()))
         metadata = stored.schema.pandas_metadata or {}
-        # An index that only counts may be stored as begin and end, which is no text.
+        # An index that only counts may be stored as begin and end, not as the name of a column.
         index = [name for name in metadata.get("index_columns", []) if isinstance(name, str)]
-        # Not as pandas remembers it: that would call some columns by numbers and hide others in the index.
+        # The metadata of pandas would turn some names into numbers and hide other columns in the index.
         return stored.to_pandas(ignore_metadata=True), index
 
 
@@ -85,11 +82,9 @@ def _is_plain(types: Any, kind: Any) -> bool:
 
 
 def _take_index(frame: pd.DataFrame, index: list[str]) -> NDArray[Any] | None:
-    """Take what was an index out of the frame, and return it as names of the rows if it is fit for that."""
+    """Remove the index from the frame, and return it as names of the rows if it is distinct and not just a count."""
     parts = [frame.pop(name) for name in index]
-    if not parts:
+    if not parts or (len(parts) == 1 and np.array_equal(parts[0], np.arange(len(frame)))):
         return None
-    if len(parts) == 1 and np.array_equal(parts[0], np.arange(len(frame))):
-        return None
-    names = as_names([" ".join(map(str, row)) for row in zip(*parts, strict=True)])
+    names = as_text(" ".join(map(str, row)) for row in zip(*parts, strict=True))
     return names if len(set(names)) == len(names) else None

@@ -1,4 +1,4 @@
-"""Readers by format: each registers its suffixes, and the options it takes are its keyword arguments."""
+"""Readers by format and suffix; the options of a format are the keyword arguments of its reader."""
 
 from __future__ import annotations
 
@@ -10,91 +10,72 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from saltmine.io.files import suffix_of
-from saltmine.io.table import ReadError, Table
+from saltmine.io.files import ReadError, reading, suffix_of
+from saltmine.io.table import Table
 
-Reader = Callable[..., Table]
-
-# Where each format lives: its module is imported when a file of the format is read.
+# Format: module, title, suffixes. The reader is the function read_<format> of the module. A module is imported when a
+# file of its format is read, because several need pandas, which takes long to import.
 _FORMATS = {
-    "csv": ("delimited", "comma- or tab-separated table"),
-    "parquet": ("parquet", "Parquet table"),
-    "npz": ("arrays", "numpy or scipy archive"),
-    "mtx": ("arrays", "MatrixMarket matrix"),
-    "dat": ("transactions", "FIMI transactions"),
-    "h5ad": ("annotated", "AnnData file"),
-    "vcf": ("variants", "VCF or BCF file"),
-    "maf": ("mutations", "MAF file"),
-    "text": ("text", "text documents"),
+    "csv": ("delimited", "comma- or tab-separated table", ".csv .tsv .tab .txt"),
+    "parquet": ("parquet", "Parquet table", ".parquet .pq"),
+    "npz": ("arrays", "numpy or scipy archive", ".npz"),
+    "mtx": ("matrixmarket", "MatrixMarket matrix", ".mtx"),
+    "dat": ("transactions", "FIMI transactions", ".dat .fimi"),
+    "h5ad": ("h5ad", "AnnData file", ".h5ad"),
+    "vcf": ("vcf", "VCF or BCF file", ".vcf .bcf"),
+    "maf": ("maf", "MAF file", ".maf"),
+    "text": ("text", "text documents", ".jsonl .ndjson"),
 }
-_SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".txt": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".npz": "npz",
-    ".mtx": "mtx",
-    ".dat": "dat",
-    ".fimi": "dat",
-    ".h5ad": "h5ad",
-    ".vcf": "vcf",
-    ".bcf": "vcf",
-    ".maf": "maf",
-    ".jsonl": "text",
-    ".ndjson": "text",
-}
+_BY_SUFFIX = {suffix: name for name, (_, _, suffixes) in _FORMATS.items() for suffix in suffixes.split()}
 
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: its name, what it is in words, its reader and the options that this takes."""
+    """A file format: its name, its title, its reader and the options of the reader."""
 
     name: str
     title: str
-    reader: Reader
+    reader: Callable[..., Table]
     options: frozenset[str]
+
+    def read(self, path: Path, options: dict[str, Any]) -> Table:
+        """Read a file; refuse options that the format does not have, rather than ignore them."""
+        for name, value in options.items():
+            if name not in self.options:
+                given = str(value) if isinstance(value, PathLike) else repr(value)
+                raise ReadError(f"{path} is read as {self.title}, which takes no {name} ({given}); leave it out.")
+        with reading(path):
+            return self.reader(path, **options)
 
 
 def formats() -> dict[str, str]:
-    """Return all formats with what they are in words."""
-    return {name: title for name, (_, title) in _FORMATS.items()}
+    """Return the title of every format."""
+    return {name: title for name, (_, title, _) in _FORMATS.items()}
 
 
 def format_of(path: Path, name: str | None, text: bool) -> Format:
-    """Find the format of a file: by name where one is given, else by what it looks like."""
-    name = name or _guess(path, text)
+    """Return the format with a name, or else the format of a file; ``text`` says that a text column is given."""
+    name = name or _format_name(path, text)
     if name not in _FORMATS:
         raise ReadError(f"There is no format {name!r}; the formats are {', '.join(_FORMATS)}.")
-    module, title = _FORMATS[name]
-    reader: Reader = getattr(import_module(f"saltmine.io.{module}"), f"read_{name}")
-    options = list(inspect.signature(reader).parameters)[1:]
-    return Format(name, title, reader, frozenset(options))
+    module, title, _ = _FORMATS[name]
+    reader = getattr(import_module(f"saltmine.io.{module}"), f"read_{name}")
+    return Format(name, title, reader, frozenset(list(inspect.signature(reader).parameters)[1:]))
 
 
 def has_known_suffix(path: Path) -> bool:
-    """Say whether the suffix tells the format."""
-    return suffix_of(path) in _SUFFIXES
+    """Return whether the suffix tells the format."""
+    return suffix_of(path) in _BY_SUFFIX
 
 
-def demand_known(format: Format, options: dict[str, Any], path: Path) -> None:
-    """Refuse options that the format has no use for, rather than ignore them."""
-    for name, value in options.items():
-        if name not in format.options:
-            shown = str(value) if isinstance(value, PathLike) else repr(value)
-            raise ReadError(f"{path} is read as {format.title}, which takes no {name} ({shown}); leave it out.")
-
-
-def _guess(path: Path, text: bool) -> str:
+def _format_name(path: Path, text: bool) -> str:
     # A folder holds documents, one folder per class, and so does a table with a text column.
     if path.is_dir() or text:
         return "text"
     suffix = suffix_of(path)
-    if suffix not in _SUFFIXES:
-        known = " ".join(_SUFFIXES)
+    if suffix not in _BY_SUFFIX:
         raise ReadError(
-            f"{path}: the suffix {suffix!r} says nothing about the format; known are {known}. Rename the file or name "
-            "the format (--format)."
+            f"{path}: the suffix {suffix!r} does not tell the format; known are {' '.join(_BY_SUFFIX)}. Rename the "
+            "file or name the format (--format)."
         )
-    return _SUFFIXES[suffix]
+    return _BY_SUFFIX[suffix]

@@ -1,30 +1,38 @@
-"""What a reader returns, and the one kind of error that a file can cause."""
+"""What a reader returns, and the names of its columns and loci."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import lru_cache
+from html import escape
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.data.validation import as_text
+from saltmine.io.files import ReadError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Names of rows and items as text, by the name that readers know it under.
-as_names = as_text
-
-#: A 0/1 (or counted) matrix, dense or sparse, or a table whose columns `Prepare` has yet to turn into items.
+#: A matrix of 0/1 or counts, dense or sparse, or a table that `Prepare` turns into items.
 Cells: TypeAlias = "pd.DataFrame | NDArray[Any] | sp.csr_array"
+
+#: A file and a column, as options of readers.
+PathArg: TypeAlias = "str | PathLike[str] | None"
+ColumnArg: TypeAlias = "str | int | None"
 
 #: What the items are; the report draws words as clouds, loci on chromosomes and pixels as images.
 ITEMS, WORDS, LOCI, PIXELS = "items", "words", "loci", "pixels"
 
-
-class ReadError(ValueError):
-    """A file that cannot be read as asked: one sentence that says what is wrong, where, and how to mend it."""
+_MAX_COLUMNS_LISTED = 20
+_MAX_ITEMS_LISTED = 10
+_BARE_CHROMOSOME = re.compile(r"\d+|[XYM]|MT", re.IGNORECASE)
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,14 +42,14 @@ class Table:
     Attributes
     ----------
     X : DataFrame, ndarray or CSR array, (m, n)
-        The cells. Tables come as a DataFrame and may have columns that are not 0/1; `saltmine.Prepare` makes items of
-        them. Everything else comes as a matrix, sparse where the file is.
+        The cells. Tables are a DataFrame and may have columns that are not 0/1; `saltmine.Prepare` turns them into
+        items. All other files give a matrix, sparse if the file is sparse.
     y : (m,) labels or None
-        The class of every row, where the file or a label file beside it has one.
+        The class of every row, if the file or a label file has it.
     row_names, item_names : arrays of text, or None
-        Names of rows and columns, where there are any. Distinct.
+        Names of rows and columns, if there are any. Distinct.
     groups : (m,) array of text, or None
-        What rows belong together, such as the patient that several samples come from.
+        Which rows belong together, for example the patient of each sample.
     kind : {"items", "words", "loci", "pixels"}
         What the items are.
     """
@@ -62,24 +70,59 @@ class Table:
         return f"Table({self.shape[0]:,} rows, {self.shape[1]:,} {self.kind}{classes})"
 
     def _repr_html_(self) -> str:
-        from saltmine.report.notebook import table_html
-
-        return table_html(self)
+        """Return size, classes and the first items; names come from data, so they are escaped."""
+        facts = [f"{self.shape[0]:,} rows", f"{self.shape[1]:,} {self.kind}"]
+        if self.y is not None:
+            labels, counts = np.unique(self.y.astype(str), return_counts=True)
+            sizes = (f"{label} ({count:,})" for label, count in zip(labels, counts, strict=True))
+            facts.append("classes " + ", ".join(sizes))
+        if self.item_names is not None:
+            more = ", ..." if self.shape[1] > _MAX_ITEMS_LISTED else ""
+            facts.append(", ".join(map(str, self.item_names[:_MAX_ITEMS_LISTED])) + more)
+        return f"<div><b>Table</b>: {escape('; '.join(facts))}</div>"
 
     @property
     def frame(self) -> pd.DataFrame | None:
-        """The cells where they are a DataFrame, None where they are a matrix."""
-        import pandas as pd
-
-        return self.X if isinstance(self.X, pd.DataFrame) else None
+        """The cells if they are a DataFrame, None if they are a matrix."""
+        return None if isinstance(self.X, np.ndarray) or sp.issparse(self.X) else self.X
 
 
-def demand_distinct(names: NDArray[Any], what: str, source: str) -> None:
-    """Refuse names that occur twice; ``what`` is "columns", "rows" and so on."""
-    seen: dict[Any, int] = {}
-    for position, name in enumerate(names, start=1):
-        if name in seen:
-            raise ReadError(
-                f"{source}: two {what} are called {name!r} ({seen[name]} and {position}); rename one of them."
-            )
-        seen[name] = position
+def locus_name(chromosome: str, position: int, reference: str, alternative: str) -> str:
+    """Return the name of an alteration: its position and the alleles.
+
+    Examples
+    --------
+    >>> locus_name("1", 173939653, "C", "T"), locus_name("chrX", 7, "A", "<DEL>")
+    ('chr1:173939653 C>T', 'chrX:7 A><DEL>')
+    """
+    return f"{_chromosome_name(chromosome)}:{position} {reference}>{alternative}"
+
+
+@lru_cache(maxsize=1024)
+def _chromosome_name(name: str) -> str:
+    # Some files write 1 where others write chr1; items of both should have the same names.
+    return f"chr{name}" if _BARE_CHROMOSOME.fullmatch(name) else name
+
+
+def no_such_column(path: PathArg, name: str | int, columns: Iterable[str], what: str) -> ReadError:
+    """Return the error for a missing column: it lists the columns and suggests a similar one.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> print(no_such_column(Path("cells.h5ad"), "tisue", ["tissue", "donor"], "target"))
+    cells.h5ad: there is no column 'tisue' for target (did you mean 'tissue'?); the columns are tissue, donor.
+    """
+    columns = [str(column) for column in columns]
+    listed = ", ".join(_abbreviated(column) for column in columns[:_MAX_COLUMNS_LISTED])
+    by_lower = {column.lower(): column for column in columns}
+    close = get_close_matches(str(name).lower(), by_lower, n=1)
+    meant = f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
+    more = f" and {len(columns) - _MAX_COLUMNS_LISTED} more" if len(columns) > _MAX_COLUMNS_LISTED else ""
+    problem = f"there is no column {str(name)!r} for {what}{meant}; the columns are {listed or 'none'}{more}."
+    return ReadError(problem, path=path)
+
+
+def _abbreviated(name: str) -> str:
+    name = name if name.isprintable() else repr(name)
+    return name if len(name) <= 40 else f"{name[:40]}..."

@@ -2,36 +2,53 @@
 
 from __future__ import annotations
 
-from os import PathLike
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from saltmine.extras import needing
 from saltmine.io.documents import Fields, file_documents, folder_documents
-from saltmine.io.sheets import labelled
-from saltmine.io.table import WORDS, ReadError, Table
-from saltmine.io.words import document_words, stop_words_of, word_matrix
+from saltmine.io.files import ReadError, load_lines
+from saltmine.io.labels import with_labels
+from saltmine.io.table import WORDS, ColumnArg, PathArg, Table
+from saltmine.names import as_text
+
+#: The language of documents whose words are kept as they are.
+NO_LANGUAGE = "none"
+#: Some languages of simplemma, for the error message.
+SOME_LANGUAGES = ("en", "de", "es", "fr", "it", "nl", "pl", "pt", "ru", "sv")
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def read_text(
     path: Path,
     *,
-    target: str | int | None = None,
+    target: ColumnArg = None,
     text: str | None = None,
     row_names: str | None = None,
-    group: str | int | None = None,
-    labels: str | PathLike[str] | None = None,
+    group: ColumnArg = None,
+    labels: PathArg = None,
     language: str = "en",
-    stop_words: str | PathLike[str] | None = None,
+    stop_words: PathArg = None,
     min_docs: int = 20,
     encoding: str = "utf-8",
     separator: str | None = None,
 ) -> Table:
-    r"""Read documents and say which words occur in them.
+    r"""Read which words occur in which documents.
 
-    Words have three or more letters, are in lower case and in their basic form, as simplemma finds it; stop words are
-    left out before and after that. A document without any of the words is a row without items.
+    Words have three or more letters and are in lower case and in the basic form that simplemma finds; stop words are
+    removed before and after. A document without any of the words is a row without items.
 
-    To read new documents for a model that has its items already, take ``min_docs=1`` and pick the items by name.
+    To read new documents for a fitted model, use ``min_docs=1`` and select the items by name.
 
     Parameters
     ----------
@@ -39,19 +56,19 @@ def read_text(
         A folder whose sub-folders are classes, with the documents as files at any depth below; a file with one JSON
         object per line (.jsonl, .ndjson); or a table (.csv, .tsv, .tab, .txt) with a header.
     target, text, row_names, group : str, optional
-        Fields or columns that hold the class, the document, its name, and what documents belong together. By default
-        the class is in "label", the document in "text", or the only field that could be one, and the name in "id".
+        Fields or columns with the class, the document, its name, and its group. By default the class is in "label",
+        the document in "text" or the only field with text, and the name in "id".
     labels : path, optional
         File with the classes instead; ``target`` and ``group`` are then columns of it.
     language : str
-        Code such as "en" or "de", or "none" to take the words as they are.
+        Code such as "en" or "de", or "none" to keep the words as they are.
     stop_words : path, optional
         File with words to leave out, one per line. By default scikit-learn's list for English, and none otherwise.
     min_docs : int
         Leave out words that are in fewer documents.
     encoding : str
     separator : str, optional
-        Of a table; comma for .csv, and else tab.
+        Of a table; by default comma, semicolon or tab for .csv, and else tab.
 
     Examples
     --------
@@ -63,10 +80,12 @@ def read_text(
     (['cat', 'dog'], [[0, 1], [1, 1], [1, 0]])
     """
     if isinstance(min_docs, bool) or not isinstance(min_docs, int) or min_docs < 1:
-        raise ReadError(f"min_docs is {min_docs!r}, but it should be a whole number of 1 or more.")
+        raise ReadError(f"min_docs is {min_docs!r}, but it must be a whole number of at least 1.")
     named = {"text": text, "target": target, "row_names": row_names, "group": group}
     if path.is_dir():
-        _refuse(path, named | {"labels": labels, "separator": separator})
+        for name, value in (named | {"labels": labels, "separator": separator}).items():
+            if value is not None:
+                raise ReadError(f"a folder of classes takes no {name} ({value!r}); leave it out.")
         documents = folder_documents(path, encoding)
     else:
         here = named if labels is None else named | {"target": None, "group": None}
@@ -74,14 +93,87 @@ def read_text(
         documents = file_documents(path, encoding, separator, fields, has_classes=labels is None)
     language = language.lower()
     words = document_words(documents.texts, language, stop_words_of(language, stop_words))
-    X, item_names = word_matrix(words, min_docs, str(path))
+    X, item_names = word_matrix(words, min_docs)
     table = Table(X, documents.y, documents.row_names, item_names, documents.groups, WORDS)
-    return table if labels is None else labelled(table, path, labels, target, group)
+    return table if labels is None else with_labels(table, labels, target, group)
 
 
-def _refuse(path: Path, options: dict[str, Any]) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise ReadError(
-                f"{path} is a folder, whose sub-folders are the classes, and takes no {name} ({value!r}); leave it out."
-            )
+def stop_words_of(language: str, path: PathArg) -> frozenset[str]:
+    """Return the words to leave out: those of a file with one word per line, or scikit-learn's list for English."""
+    if path is not None:
+        words = frozenset(line.lower() for line in load_lines(path)) - {""}
+        if not words:
+            raise ReadError("there are no stop words; write one word per line.", path=path)
+        return words
+    if language == "en":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # slow to import, and for English only
+
+        return frozenset(ENGLISH_STOP_WORDS)
+    return frozenset()
+
+
+def document_words(texts: Iterable[str], language: str, stop_words: frozenset[str]) -> list[set[str]]:
+    """Return the words of every document, in their basic form, without stop words.
+
+    Examples
+    --------
+    >>> sorted(document_words(["The cats sat on 2 mats."], "en", frozenset({"the"}))[0])
+    ['cat', 'mat', 'sit']
+    >>> sorted(document_words(["The cats sat on 2 mats."], "none", frozenset())[0])
+    ['cats', 'mats', 'sat', 'the']
+    """
+    lemmatize = _lemmatizer(language)
+
+    @cache
+    def basic_form(token: str) -> str:
+        word = "" if token in stop_words else lemmatize(token).lower()
+        return "" if word in stop_words else word
+
+    return [set(map(basic_form, set(_WORD.findall(normalize("NFC", text).lower())))) - {""} for text in texts]
+
+
+def _lemmatizer(language: str) -> Callable[[str], str]:
+    if language == NO_LANGUAGE:
+        return str
+    as_they_are = f"or keep the words as they are with language={NO_LANGUAGE!r} (--language {NO_LANGUAGE})"
+    with needing("text", "The basic form of words", f", {as_they_are}"):
+        import simplemma
+    try:
+        simplemma.lemmatize("word", lang=language)
+    except ValueError:
+        raise ReadError(
+            f"the language {language!r} is not known; some known ones are {', '.join(SOME_LANGUAGES)}; {as_they_are}."
+        ) from None
+    return lambda token: simplemma.lemmatize(token, lang=language)
+
+
+def word_matrix(
+    documents: list[set[str]], min_docs: int, source: str | None = None
+) -> tuple[sp.csr_array, NDArray[Any]]:
+    """Return documents by words, and the words: those in at least ``min_docs`` documents, in alphabetical order.
+
+    Errors name the ``source``.
+
+    Examples
+    --------
+    >>> X, words = word_matrix([{"cat", "mat"}, {"cat"}], min_docs=2)
+    >>> X.toarray().tolist(), words.tolist()
+    ([[1], [1]], ['cat'])
+    """
+    counts = Counter(word for words in documents for word in words)
+    if not counts:
+        raise ReadError("the documents have no words of three or more letters that are not stop words.", path=source)
+    vocabulary = sorted(word for word, count in counts.items() if count >= min_docs)
+    if not vocabulary:
+        [(word, count)] = counts.most_common(1)
+        raise ReadError(
+            f"no word is in at least {min_docs} documents; the most frequent, {word!r}, is in {count} of "
+            f"{len(documents)}, so min_docs (--min-docs) can be at most {count}.",
+            path=source,
+        )
+    number = {word: column for column, word in enumerate(vocabulary)}
+    rows = [sorted(number[word] for word in words if word in number) for words in documents]
+    starts = np.cumsum([0, *map(len, rows)])
+    columns = np.array([column for row in rows for column in row], dtype=np.int32)
+    ones = np.ones(len(columns), dtype=np.int8)
+    return sp.csr_array((ones, columns, starts), shape=(len(documents), len(vocabulary))), as_text(vocabulary)

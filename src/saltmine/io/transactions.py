@@ -9,20 +9,16 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from saltmine.io.files import lines_of, read_text
-from saltmine.io.sheets import labelled, read_names
-from saltmine.io.table import ReadError, Table, as_names
+from saltmine.io.files import ReadError, load_lines
+from saltmine.io.labels import read_names, with_labels
+from saltmine.io.table import ColumnArg, PathArg, Table
+from saltmine.names import as_text
 
 
 def read_dat(
-    path: Path,
-    *,
-    labels: str | PathLike[str] | None = None,
-    target: str | int | None = None,
-    group: str | int | None = None,
-    items: str | PathLike[str] | None = None,
+    path: Path, *, labels: PathArg = None, target: ColumnArg = None, group: ColumnArg = None, items: PathArg = None
 ) -> Table:
-    """Read transactions; an empty line is one without items, and an item that is repeated in a line counts once.
+    """Read transactions; an empty line is a transaction without items, and an item repeated in a line counts once.
 
     Parameters
     ----------
@@ -33,29 +29,35 @@ def read_dat(
     target, group : str or int, optional
         Columns of the label file.
     items : path, optional
-        File with the names of the items, one per line: 0 in the data is the first of them, and so on. Without it items
-        are called as in the data, and sorted, numbers by their value.
+        File with the names of the items, one per line: 0 in the data is the first of them, and so on. Without it the
+        items have the names of the data and are sorted, numbers by their value.
     """
-    transactions = [line.split() for line in lines_of(read_text(path))]
+    transactions = [line.split() for line in load_lines(path)]
     tokens = set(chain.from_iterable(transactions))
-    _demand_items(path, transactions, tokens)
+    _check_items(transactions, tokens)
     if items is None:
-        names = as_names(_sorted(tokens))
+        names = as_text(_sorted(tokens))
         column_of = {token: column for column, token in enumerate(names)}
     else:
         names = read_names(items)
-        column_of = _numbered(path, transactions, tokens, items, len(names))
-    table = Table(_matrix(transactions, column_of, len(names)), item_names=names)
-    return labelled(table, path, labels, target, group)
+        column_of = _numbered(transactions, tokens, items, len(names))
+    lengths = [len(transaction) for transaction in transactions]
+    rows = np.repeat(np.arange(len(transactions)), lengths)
+    tokens_in_order = chain.from_iterable(transactions)
+    columns = np.fromiter(map(column_of.__getitem__, tokens_in_order), dtype=np.int64, count=len(rows))
+    # Truth values, because those of a repeated item add up to one.
+    ones = np.ones(len(rows), dtype=bool)
+    X = sp.csr_array((ones, (rows, columns)), shape=(len(transactions), len(names))).astype(np.int8)
+    return with_labels(Table(X, item_names=names), labels, target, group)
 
 
-def _demand_items(path: Path, transactions: list[list[str]], tokens: set[str]) -> None:
+def _check_items(transactions: list[list[str]], tokens: set[str]) -> None:
     if not transactions:
-        raise ReadError(f"{path} is empty; it should hold a transaction per line.")
+        raise ReadError("the file is empty; it should hold one transaction per line.")
     if not tokens:
-        raise ReadError(f"{path} has {len(transactions)} transactions, but no items in them.")
+        raise ReadError(f"there are {len(transactions)} transactions, but no items in them.")
     if max(map(len, transactions)) == 1 and any("," in token or ";" in token for token in tokens):
-        raise ReadError(f"{path} seems to separate items by commas or semicolons; put blanks between them.")
+        raise ReadError("the items seem to be separated by commas or semicolons; put blanks between them.")
 
 
 def _sorted(tokens: set[str]) -> list[str]:
@@ -65,29 +67,20 @@ def _sorted(tokens: set[str]) -> list[str]:
 
 
 def _numbered(
-    path: Path, transactions: list[list[str]], tokens: set[str], items: str | PathLike[str], n_names: int
+    transactions: list[list[str]], tokens: set[str], items: str | PathLike[str], n_names: int
 ) -> dict[str, int]:
-    """Return the column of every token: the number that it is."""
+    """Return the column of every token, which is a number."""
     for token in sorted(tokens):
         if not _is_count(token) or int(token) >= n_names:
             line = next(number for number, found in enumerate(transactions, start=1) if token in found)
             raise ReadError(
-                f"{path}, line {line}: the item {token!r} has no name, as {items} has {n_names} names, for the items 0 "
-                f"to {n_names - 1}; add its name, or read the data without names."
+                f"the item {token!r} has no name, because {items} has {n_names} names, for the items 0 to "
+                f"{n_names - 1}; add its name, or read the data without names.",
+                line,
             )
     return {token: int(token) for token in tokens}
 
 
 def _is_count(token: str) -> bool:
-    # Longer numbers are codes rather than counts, and Python refuses to read very long ones.
+    # Longer numbers are codes rather than counts, and Python refuses to parse very long ones.
     return token.isdecimal() and len(token) <= 18
-
-
-def _matrix(transactions: list[list[str]], column_of: dict[str, int], n_items: int) -> sp.csr_array:
-    lengths = [len(transaction) for transaction in transactions]
-    tokens = chain.from_iterable(transactions)
-    columns = np.fromiter(map(column_of.__getitem__, tokens), dtype=np.int64, count=sum(lengths))
-    rows = np.repeat(np.arange(len(transactions)), lengths)
-    # Truth values, as those of a repeated item add up to one.
-    ones = np.ones(len(rows), dtype=bool)
-    return sp.csr_array((ones, (rows, columns)), shape=(len(transactions), n_items)).astype(np.int8)

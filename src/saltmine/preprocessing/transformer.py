@@ -1,40 +1,29 @@
-"""The transformer that turns a table into items."""
+"""The transformer that turns the columns of a table into items."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from numbers import Real
+from typing import Any, Self, TypeVar
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from saltmine.data.validation import demand_distinct
-from saltmine.preprocessing.columns import (
-    Codes,
-    Column,
-    Constant,
-    Encoder,
-    Flag,
-    Intervals,
-    Values,
-    YesNo,
-    choose_encoder,
-)
-
-if TYPE_CHECKING:
-    import pandas as pd
+from saltmine.names import check_distinct
+from saltmine.parameters import check_choice, check_count
+from saltmine.preprocessing.columns import Codes, Column, Constant, Encoder, choose_encoder, encoder_from
 
 ERROR, ITEM, IGNORE = "error", "item", "ignore"
-# `items_of` keeps matrices with more cells sparse.
-MOST_DENSE_CELLS = 1 << 28
-# Tables with as many rows are worth several threads.
-LONG = 20_000
+# `items_of` returns larger matrices as sparse ones.
+MAX_DENSE_CELLS = 1 << 28
+# From this number of rows on, several threads are faster than one.
+MIN_ROWS_FOR_THREADS = 20_000
 
 Result = TypeVar("Result")
 
@@ -42,27 +31,27 @@ Result = TypeVar("Result")
 class Prepare(TransformerMixin, BaseEstimator):
     """Turn the columns of a table into yes/no items with readable names; use it before `CSalt` in a pipeline.
 
-    A column of 0 and 1, or of yes and no, is an item as it is; one with a single value is left out. A column of text,
-    categories or few different numbers has an item per value (``colour=red``). Every other numeric column is cut into
-    intervals (``age<30``, ``30<=age<60``, ``age>=60``). New data gets the same items: a value that was not there has
-    none, a column that was not there is left out.
+    A column of 0 and 1, or of yes and no, is an item itself; a column with a single value is left out. A column of
+    text, categories or few distinct numbers has an item per value (``colour=red``). Every other numeric column is cut
+    into intervals (``age<30``, ``30<=age<60``, ``age>=60``). New data gets the same items: unknown values have no item,
+    and unknown columns are left out.
 
     Parameters
     ----------
     bins : int
-        Into how many parts of about equal size numeric columns are cut; one with no more than so many different
-        values has an item per value instead.
+        Number of parts of about equal size into which numeric columns are cut; a column with at most that many
+        distinct values has an item per value instead.
     thresholds : dict of column to list of numbers, optional
-        Where to cut these columns.
+        Where to cut the given columns.
     missing : {"error", "item", "ignore"}
-        What a missing value is: a mistake, an item of its own (``age missing``), or no item at all.
+        Treatment of missing values: an error, an item of its own (``age missing``), or no item.
     sparse_output : bool
-        Return a CSR array in place of a DataFrame. It has no names: pass ``item_names=prepare.item_names_`` to fit.
+        Return a CSR array instead of a DataFrame. It has no names: pass ``item_names=prepare.item_names_`` to fit.
 
     Attributes
     ----------
     item_names_ : (n,) text
-        All items.
+        Names of the items.
     left_out_ : list of text
         Columns with a single value.
     n_features_in_, feature_names_in_
@@ -94,33 +83,25 @@ class Prepare(TransformerMixin, BaseEstimator):
         self.sparse_output = sparse_output
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Look at every column and choose its items."""
+        """Choose the items of every column."""
         self._fit_codes(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:
-        """Choose the items and return them, (m, n), as `transform` does."""
+        """Choose the items of every column and return those of every row, (m, n), as `transform` does."""
         frame, codes = self._fit_codes(X)
         return self._items(codes, frame.index)
 
     def transform(self, X: Any) -> Any:
         """Return the items of every row: a DataFrame of truth values, or CSR with ``sparse_output``."""
-        check_is_fitted(self)
-        frame = self._known_columns(X)
-        columns = _columns(frame)
-        return self._items(_each(self._encode, columns, self._encoders), frame.index)
+        frame, codes = self._codes(X)
+        return self._items(codes, frame.index)
 
     def items_of(self, X: Any, fit: bool = False) -> Any:
-        """Return the items as a matrix without names, dense, or CSR where that would take much memory."""
-        if fit:
-            frame, codes = self._fit_codes(X)
-        else:
-            check_is_fitted(self)
-            frame = self._known_columns(X)
-            codes = _each(self._encode, _columns(frame), self._encoders)
-        if len(frame) * len(self.item_names_) > MOST_DENSE_CELLS:
-            return self._sparse(codes, len(frame))
-        return self._dense(codes, len(frame))
+        """Return the items as a matrix without names, dense, or CSR if a dense one would take much memory."""
+        frame, codes = self._fit_codes(X) if fit else self._codes(X)
+        is_large = len(frame) * len(self.item_names_) > MAX_DENSE_CELLS
+        return self._sparse(codes, len(frame)) if is_large else self._dense(codes, len(frame))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the items."""
@@ -130,7 +111,7 @@ class Prepare(TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------------ for files
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that was learned as plain values."""
+        """Return the fitted state as plain values."""
         check_is_fitted(self)
         columns = [
             {"kind": encoder.kind, "missing": encoder.column in self._with_missing, **vars(encoder)}
@@ -140,10 +121,10 @@ class Prepare(TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Prepare:
-        """Make a fitted transformer of what `to_dict` returned; KeyError, TypeError or ValueError if it is not that."""
+        """Return the fitted transformer of `to_dict`; raise KeyError, TypeError or ValueError if it is invalid."""
         prepare = cls(bins=int(plain["bins"]), missing=plain["missing"])
         prepare._check_parameters()
-        encoders = [_encoder_from(column) for column in plain["columns"]]
+        encoders = [encoder_from(column) for column in plain["columns"]]
         with_missing = {str(column["column"]) for column in plain["columns"] if column["missing"]}
         prepare._keep(encoders, with_missing)
         prepare.n_features_in_ = len(encoders)
@@ -158,7 +139,7 @@ class Prepare(TransformerMixin, BaseEstimator):
         given = {str(column): list(cuts) for column, cuts in (self.thresholds or {}).items()}
         for name in given:
             if name not in frame.columns:
-                raise ValueError(f"There is no column {name!r} to cut at thresholds; see its name in the table.")
+                raise ValueError(f"There is no column {name!r} to cut at thresholds; check its name in the table.")
 
         def choose(column: Column) -> Encoder:
             self._reject_missing(column)
@@ -167,15 +148,15 @@ class Prepare(TransformerMixin, BaseEstimator):
         columns = _columns(frame)
         encoders = _each(choose, columns)
         self._keep(encoders, {column.name for column in columns if column.missing is not None})
-        # All has gone well: only now is the former state, if there was one, replaced.
+        # Last, so that an error leaves the state of a previous fit unchanged.
         validate_data(self, X, skip_check_array=True)
         return frame, _each(self._encode, columns, encoders)
 
     def _keep(self, encoders: list[Encoder], with_missing: set[str]) -> None:
         names = np.array([name for encoder in encoders for name in self._names(encoder, with_missing)], dtype=object)
-        demand_distinct(names)
+        check_distinct(names, "items")
         if not len(names):
-            raise ValueError("No column has more than one value, so there is nothing to find; check the table.")
+            raise ValueError("No column has more than one value, so there are no items; check the table.")
         self.left_out_ = [encoder.column for encoder in encoders if isinstance(encoder, Constant)]
         self._encoders, self._with_missing, self.item_names_ = encoders, with_missing, names
 
@@ -184,10 +165,8 @@ class Prepare(TransformerMixin, BaseEstimator):
         return encoder.items + extra
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.bins, Integral) or isinstance(self.bins, bool) or self.bins < 2:
-            raise ValueError(f"bins must be a whole number of at least 2, not {self.bins!r}.")
-        if self.missing not in (ERROR, ITEM, IGNORE):
-            raise ValueError(f"missing must be 'error', 'item' or 'ignore', not {self.missing!r}.")
+        check_count("bins", self.bins, 2)
+        check_choice("missing", self.missing, (ERROR, ITEM, IGNORE))
         if not isinstance(self.thresholds, Mapping | None):
             raise ValueError(f"thresholds must be a dict such as {{'age': [18, 60]}}, not {self.thresholds!r}.")
         for column, cuts in (self.thresholds or {}).items():
@@ -200,10 +179,8 @@ class Prepare(TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------------ rows
 
     def _as_frame(self, X: Any) -> pd.DataFrame:
-        import pandas as pd
-
         if sp.issparse(X):
-            raise ValueError("X is sparse, so it is a matrix already; pass it to the estimator as it is.")
+            raise ValueError("X is sparse, so it is a matrix already; pass it to the estimator directly.")
         if hasattr(X, "to_pandas"):
             X = X.to_pandas()
         if isinstance(X, pd.DataFrame):
@@ -212,7 +189,7 @@ class Prepare(TransformerMixin, BaseEstimator):
             array = np.asarray(X)
             if array.ndim != 2:
                 raise ValueError(
-                    f"X must be a table with rows and columns, not of {array.ndim} dimensions. Reshape your data."
+                    f"X must be a table with rows and columns, but it has {array.ndim} dimensions. Reshape your data."
                 )
             frame = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
         if frame.shape[0] < 1 or frame.shape[1] < 1:
@@ -220,11 +197,16 @@ class Prepare(TransformerMixin, BaseEstimator):
                 f"X has {frame.shape[0]} rows and {frame.shape[1]} columns; at least one of each is needed."
             )
         frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
-        demand_distinct(frame.columns.to_numpy())
+        check_distinct(frame.columns)
         return frame
 
+    def _codes(self, X: Any) -> tuple[pd.DataFrame, list[Codes]]:
+        check_is_fitted(self)
+        frame = self._known_columns(X)
+        return frame, _each(self._encode, _columns(frame), self._encoders)
+
     def _known_columns(self, X: Any) -> pd.DataFrame:
-        """Return the columns of the fit, in its order; others are left out."""
+        """Return the columns of the fit, in the order of the fit; others are left out."""
         frame = self._as_frame(X)
         wanted = [encoder.column for encoder in self._encoders]
         missing = [column for column in wanted if column not in frame.columns]
@@ -251,19 +233,17 @@ class Prepare(TransformerMixin, BaseEstimator):
             )
 
     def _items(self, codes: list[Codes], index: pd.Index[Any]) -> Any:
-        import pandas as pd
-
         if self.sparse_output:
             return self._sparse(codes, len(index))
         return pd.DataFrame(self._dense(codes, len(index)), columns=self.item_names_, index=index, copy=False)
 
     def _offsets(self) -> NDArray[np.int64]:
-        """Return where the items of every column begin, and where the last ones end."""
+        """Return the position of the first item of every column, followed by the number of items."""
         return np.cumsum([0, *(len(self._names(encoder, self._with_missing)) for encoder in self._encoders)])
 
     def _dense(self, codes: list[Codes], n_rows: int) -> NDArray[np.bool_]:
         offsets = self._offsets()
-        # Column by column in memory, as tables are.
+        # Column by column in memory, like tables.
         items = np.empty((n_rows, offsets[-1]), dtype=bool, order="F")
 
         def fill(column: Codes, begin: int, end: int) -> None:
@@ -283,8 +263,8 @@ class Prepare(TransformerMixin, BaseEstimator):
 
 
 def _each(function: Callable[..., Result], column_wise: Sequence[Any], *more: Sequence[Any]) -> list[Result]:
-    """Call the function for every column, on all cores where the table is long enough to pay for it."""
-    if len(column_wise[0]) < LONG:
+    """Return the results of a function for every column, computed on all cores if the table is long."""
+    if len(column_wise[0]) < MIN_ROWS_FOR_THREADS:
         return list(map(function, column_wise, *more))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(function, column_wise, *more))
@@ -292,18 +272,3 @@ def _each(function: Callable[..., Result], column_wise: Sequence[Any], *more: Se
 
 def _columns(frame: pd.DataFrame) -> list[Column]:
     return [Column(frame.iloc[:, j], name) for j, name in enumerate(frame.columns)]
-
-
-def _encoder_from(plain: Mapping[str, Any]) -> Encoder:
-    column = str(plain["column"])
-    if plain["kind"] == Flag.kind:
-        return Flag(column)
-    if plain["kind"] == YesNo.kind:
-        return YesNo(column, str(plain["yes"]))
-    if plain["kind"] == Constant.kind:
-        return Constant(column)
-    if plain["kind"] == Values.kind:
-        return Values(column, tuple(str(value) for value in plain["values"]))
-    if plain["kind"] == Intervals.kind:
-        return Intervals(column, tuple(float(cut) for cut in plain["thresholds"]))
-    raise ValueError(f"there is no kind of column {plain['kind']!r}")

@@ -11,7 +11,7 @@ from importlib.resources import files
 from os import PathLike
 from typing import Any
 
-from saltmine.atomic import whole_file
+from saltmine.atomic import atomic_write
 from saltmine.fitted.summary import outline
 from saltmine.report.payload import payload
 
@@ -43,7 +43,7 @@ def write_report(model: Any, path: str | PathLike[str], title: str | None = None
     >>> model = CSalt(random_state=0).fit(planted.X, planted.y)
     >>> write_report(model, "report.html", title="Planted patterns")  # doctest: +SKIP
     """
-    with whole_file(path) as aside:
+    with atomic_write(path) as aside:
         # Half a surrogate pair, which a broken name may hold, is no character.
         aside.write_text(render(model, title), encoding="utf-8", errors="replace", newline="\n")
 

@@ -1,12 +1,13 @@
-"""Files beside the data: classes of the rows and names of the items."""
+"""Label files with the classes of the rows, and files with the names of the items."""
 
 import numpy as np
 import pytest
 
-from saltmine.io.sheets import read_names, read_sheet
-from saltmine.io.table import ReadError, as_names
+from saltmine.io import ReadError
+from saltmine.io.labels import read_labels, read_names
+from saltmine.names import as_text
 
-ROWS = as_names(["r1", "r2", "r3"])
+ROWS = as_text(["r1", "r2", "r3"])
 
 
 def one_line(caught, path):
@@ -19,72 +20,72 @@ def one_line(caught, path):
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("last", ["", "\n", "\n\n"])
 def test_one_label_per_line(written, end, last):
-    sheet = read_sheet(written("y.txt", end.join(["big, red", "small", "big, red"]) + last), 3)
-    assert sheet.y.tolist() == ["big, red", "small", "big, red"]
-    assert sheet.groups is None
-    assert sheet.row_names is None
+    labels = read_labels(written("y.txt", end.join(["big, red", "small", "big, red"]) + last), 3)
+    assert labels.y.tolist() == ["big, red", "small", "big, red"]
+    assert labels.groups is None
+    assert labels.row_names is None
 
 
 def test_one_label_per_line_keeps_the_names_of_the_data(written):
-    sheet = read_sheet(written("y.txt", "x\ny\nx\n"), 3, ROWS)
-    assert sheet.row_names is ROWS
+    labels = read_labels(written("y.txt", "x\ny\nx\n"), 3, ROWS)
+    assert labels.row_names is ROWS
 
 
 def test_header_of_a_list_of_labels(written):
-    assert read_sheet(written("y.txt", "class\nx\ny\n"), 2).y.tolist() == ["x", "y"]
-    assert read_sheet(written("y.txt", "class\nx\ny\n"), 3).y.tolist() == ["class", "x", "y"]
+    assert read_labels(written("y.txt", "class\nx\ny\n"), 2).y.tolist() == ["x", "y"]
+    assert read_labels(written("y.txt", "class\nx\ny\n"), 3).y.tolist() == ["class", "x", "y"]
 
 
 @pytest.mark.parametrize(("suffix", "separator"), [(".csv", ","), (".csv", ";"), (".tsv", "\t"), (".txt", "\t")])
 def test_rows_are_found_by_name(written, suffix, separator):
     lines = ["id,where,tissue", "r3,p1,lung", "other,p9,brain", "r1,p2,liver", "r2,p1,lung"]
     path = written(f"rows{suffix}", "\n".join(lines).replace(",", separator))
-    sheet = read_sheet(path, 3, ROWS, target="tissue", group="where")
-    assert sheet.y.tolist() == ["liver", "lung", "lung"]
-    assert sheet.groups.tolist() == ["p2", "p1", "p1"]
-    assert sheet.row_names.tolist() == ["r1", "r2", "r3"]
+    labels = read_labels(path, 3, ROWS, target="tissue", group="where")
+    assert labels.y.tolist() == ["liver", "lung", "lung"]
+    assert labels.groups.tolist() == ["p2", "p1", "p1"]
+    assert labels.row_names.tolist() == ["r1", "r2", "r3"]
 
 
 def test_rows_are_found_by_name_without_a_header(written):
-    sheet = read_sheet(written("rows.tsv", "r2\tx\nr1\ty\nr3\tx\n"), 3, ROWS)
-    assert sheet.y.tolist() == ["y", "x", "x"]
+    labels = read_labels(written("rows.tsv", "r2\tx\nr1\ty\nr3\tx\n"), 3, ROWS)
+    assert labels.y.tolist() == ["y", "x", "x"]
 
 
 def test_class_may_stand_before_the_name(written):
     path = written("rows.tsv", "x\tr2\ny\tr1\nx\tr3\n")
-    assert read_sheet(path, 3, ROWS, target=1).y.tolist() == ["y", "x", "x"]
-    in_order = read_sheet(path, 3, target=1)
+    assert read_labels(path, 3, ROWS, target=1).y.tolist() == ["y", "x", "x"]
+    in_order = read_labels(path, 3, target=1)
     assert in_order.y.tolist() == ["x", "y", "x"]
     assert in_order.row_names.tolist() == ["r2", "r1", "r3"]
 
 
 def test_usual_names_of_columns_are_known(written):
-    sheet = read_sheet(written("rows.csv", "sample,Class,age,Patient\ns1,x,30,p\n\ns2,y,40,p\n"), 2)
-    assert sheet.y.tolist() == ["x", "y"]
-    assert sheet.groups.tolist() == ["p", "p"]
-    assert sheet.row_names.tolist() == ["s1", "s2"]
+    labels = read_labels(written("rows.csv", "sample,Class,age,Patient\ns1,x,30,p\n\ns2,y,40,p\n"), 2)
+    assert labels.y.tolist() == ["x", "y"]
+    assert labels.groups.tolist() == ["p", "p"]
+    assert labels.row_names.tolist() == ["s1", "s2"]
 
 
 def test_three_columns_without_header_are_name_group_and_class(written):
-    sheet = read_sheet(written("rows.tsv", "s1\tp\tx\ns2\tp\ty\n"), 2)
-    assert sheet.y.tolist() == ["x", "y"]
-    assert sheet.groups.tolist() == ["p", "p"]
+    labels = read_labels(written("rows.tsv", "s1\tp\tx\ns2\tp\ty\n"), 2)
+    assert labels.y.tolist() == ["x", "y"]
+    assert labels.groups.tolist() == ["p", "p"]
 
 
 def test_names_that_repeat_are_no_names(written):
-    assert read_sheet(written("rows.tsv", "s\tx\ns\ty\n"), 2).row_names is None
+    assert read_labels(written("rows.tsv", "s\tx\ns\ty\n"), 2).row_names is None
 
 
 def test_quoted_fields(written):
-    sheet = read_sheet(written("rows.csv", '"s, 1",x\n"s ""2""","y, z"\n'), 2)
-    assert sheet.y.tolist() == ["x", "y, z"]
-    assert sheet.row_names.tolist() == ["s, 1", 's "2"']
+    labels = read_labels(written("rows.csv", '"s, 1",x\n"s ""2""","y, z"\n'), 2)
+    assert labels.y.tolist() == ["x", "y, z"]
+    assert labels.row_names.tolist() == ["s, 1", 's "2"']
 
 
-BROKEN_SHEETS = {
+BROKEN_LABEL_FILES = {
     "empty": ("y.txt", b"", {}, ["is empty", "label of every row"]),
     "blank": ("y.txt", b"\n\n", {}, ["is empty"]),
-    "header only": ("y.tsv", b"id\ttissue\n", {"target": "tissue"}, ["no rows below its header"]),
+    "header only": ("y.tsv", b"id\ttissue\n", {"target": "tissue"}, ["no rows below the header"]),
     "too few labels": ("y.txt", b"x\ny\n", {}, ["2 labels", "3 rows"]),
     "too many labels": ("y.txt", b"x\ny\nx\ny\n", {}, ["4 labels", "3 rows"]),
     "label empty": ("y.txt", b"x\n\ny\n", {}, ["line 2", "label is empty"]),
@@ -94,7 +95,12 @@ BROKEN_SHEETS = {
     "row without label": ("y.tsv", b"r1\tx\nr2\tx\n", {"row_names": ROWS}, ["no label for the row 'r3'"]),
     "row with two labels": ("y.tsv", b"r1\tx\nr1\ty\n", {"row_names": ROWS}, ["line 2", "'r1' has a label already"]),
     "no such column": ("y.csv", b"id,class\nr1,x\n", {"row_names": ROWS, "target": "clas"}, ["'clas'", "mean 'class'"]),
-    "no such number": ("y.tsv", b"r1\tx\nr2\tx\nr3\ty\n", {"target": 3}, ["'3' for target", "no header", "1 to 2"]),
+    "no such number": (
+        "y.tsv",
+        b"r1\tx\nr2\tx\nr3\ty\n",
+        {"target": 3},
+        ["'3' for target", "without a header", "1 to 2"],
+    ),
     "no such group": ("y.tsv", b"r1\tx\nr2\tx\nr3\ty\n", {"group": "who"}, ["'who' for group"]),
     "quote never closed": ("y.csv", b'r1,x\n"r2,x\nr3,y\n', {}, ["line 2", "check the quotes"]),
     "not UTF-8": ("y.txt", b"x\ny\n\xe4\n", {}, ["line 3", "0xe4"]),
@@ -103,12 +109,12 @@ BROKEN_SHEETS = {
 }
 
 
-@pytest.mark.parametrize("case", BROKEN_SHEETS)
-def test_broken_sheet(written, case):
-    name, contents, options, words = BROKEN_SHEETS[case]
+@pytest.mark.parametrize("case", BROKEN_LABEL_FILES)
+def test_broken_label_file(written, case):
+    name, contents, options, words = BROKEN_LABEL_FILES[case]
     path = written(name, contents)
     with pytest.raises(ReadError) as caught:
-        read_sheet(path, 3, **options)
+        read_labels(path, 3, **options)
     said = one_line(caught, path)
     for word in words:
         assert word in said
@@ -116,7 +122,7 @@ def test_broken_sheet(written, case):
 
 def test_no_such_label_file(tmp_path):
     with pytest.raises(ReadError, match="No such file"):
-        read_sheet(tmp_path / "nothing.txt", 3)
+        read_labels(tmp_path / "nothing.txt", 3)
 
 
 def test_names_one_per_line(written):
@@ -131,7 +137,7 @@ def test_names_one_per_line(written):
         ("a\nb\n", ["2 names", "3 columns"]),
         ("a\nb\nc\nd\n", ["4 names", "3 columns"]),
         ("a\n\nc\n", ["line 2", "empty"]),
-        ("a\nb\na\n", ["two items are called 'a' (1 and 3)"]),
+        ("a\nb\na\n", ["'a' is the name of two items (1 and 3)"]),
         ("", ["0 names", "3 columns"]),
     ],
     ids=["too few", "too many", "empty name", "twice", "empty file"],
@@ -147,6 +153,6 @@ def test_broken_names(written, contents, words):
 
 def test_a_first_line_about_a_row_that_the_data_does_not_have_is_no_header(written):
     path = written("samples.tsv", "r9\tP9\tsick\nr1\tP1\tsick\nr2\tP1\twell\nr3\tP2\twell\n")
-    sheet = read_sheet(path, 3, ROWS)
-    assert sheet.y.tolist() == ["sick", "well", "well"]
-    assert sheet.groups.tolist() == ["P1", "P1", "P2"]
+    labels = read_labels(path, 3, ROWS)
+    assert labels.y.tolist() == ["sick", "well", "well"]
+    assert labels.groups.tolist() == ["P1", "P1", "P2"]
