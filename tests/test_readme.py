@@ -1,4 +1,4 @@
-"""The README's commands and code run as they stand and print what the README shows."""
+"""The commands and code in README and docs run as they stand and print the output shown; links resolve."""
 
 import contextlib
 import io
@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib as mpl
@@ -17,77 +18,147 @@ from experiments import EXPERIMENTS
 from saltmine.cli.main import cli
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
-CODE = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-SHOWN = re.findall(r"```text\n(.*?)```", README, flags=re.DOTALL)
+DOCUMENTS = {
+    path.relative_to(ROOT).as_posix(): path.read_text()
+    for path in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
+}
+WORDS_IN_README = 800
+LONGEST_LINE = 160
+
+
+def fences(document: str) -> Iterator[tuple[str, str, str]]:
+    """Give language, content and expected output (the `text` block right after it) of every fenced block."""
+    found = re.findall(r"```(\w+)\n(.*?)```\n(?:\n```text\n(.*?)```)?", DOCUMENTS[document], flags=re.DOTALL)
+    yield from (block for block in found if block[0] != "text")
+
+
+def commands(document: str) -> list[tuple[str, str]]:
+    """Return the saltmine commands of a document, each with the output shown."""
+    blocks = [(content.splitlines(), shown) for language, content, shown in fences(document) if language == "sh"]
+    return [(line, shown) for lines, shown in blocks for line in lines if line.startswith("saltmine ")]
+
+
+def code(document: str) -> list[tuple[str, str]]:
+    """Return the Python blocks of a document, each with the output shown."""
+    return [(content, shown) for language, content, shown in fences(document) if language == "python"]
+
+
+def prose(document: str) -> list[str]:
+    """Return the lines of a document that are neither in a fenced block nor in a table."""
+    text = re.sub(r"```.*?```", "", DOCUMENTS[document], flags=re.DOTALL)
+    return [line for line in text.splitlines() if not line.startswith("|")]
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Go to a folder that has what the README needs of this one."""
+    """Go to a folder that has what the documents need of this one."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_the_commands_run_and_print_what_is_shown(folder):
-    lines = [line for block in re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL) for line in block.splitlines()]
-    # Experiments take minutes; their own tests run them.
-    commands = [line for line in lines if line.startswith("saltmine ") and "reproduce" not in line]
-    assert len(commands) == 5
-    printed = []
-    for line in commands:
-        command, _, target = line.partition(" > ")
-        result = CliRunner().invoke(cli, shlex.split(command)[1:])
-        assert result.exit_code == 0, result.output
-        if target:
-            (folder / target).write_text(result.stdout)
-        printed.append(result.stdout)
-    assert printed[0].split() == SHOWN[0].split()
+def run(line: str) -> str:
+    """Run a command as a shell would, and return what it prints."""
+    command, _, target = line.partition(" > ")
+    result = CliRunner().invoke(cli, shlex.split(command)[1:])
+    assert result.exit_code == 0, result.output
+    if target:
+        Path(target).write_text(result.stdout)
+    return result.stdout
+
+
+def test_no_command_and_no_code_goes_untested():
+    assert {name: len(commands(name)) for name in DOCUMENTS if commands(name)} == {
+        "README.md": 1,
+        "docs/quickstart.md": 4,
+        "docs/methods.md": 1,
+    }
+    assert {name: len(code(name)) for name in DOCUMENTS if code(name)} == {
+        "README.md": 1,
+        "docs/python.md": 2,
+        "docs/methods.md": 1,
+        "docs/scaling.md": 1,
+    }
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/quickstart.md"])
+def test_commands_run_and_print_the_output_shown(document, folder):
+    outputs = [(run(line), shown) for line, shown in commands(document)]
+    assert outputs[0][0].split() == outputs[0][1].split()
+    written = ["out/report.html", "out/patterns.csv", "out/usage.csv", "out/summary.json", "out/model.salt"]
+    if document != "README.md":
+        written += ["classes.csv", "usage.csv", "talk.html"]
+    assert all((folder / name).stat().st_size > 0 for name in written)
+
+
+def test_the_comparison_runs_and_prints_the_table_shown(folder):
+    [(line, shown)] = commands("docs/methods.md")
+    found, expected = ([row for row in text.splitlines() if row.strip()] for text in (run(line), shown))
+    assert [row.split()[:1] for row in found] == [row.split()[:1] for row in expected]
     # Times differ, and so does the last digit of factors that another machine computes: but not of saltmine's own.
-    found, shown = ([line for line in text.splitlines() if line.strip()] for text in (printed[4], SHOWN[2]))
-    assert [line.split()[:1] for line in found] == [line.split()[:1] for line in shown]
-    assert found[2].split()[:-1] == shown[2].split()[:-1]
-    for name in (
-        "out/compare/comparison.png",
-        "out/compare/dbssl.salt",
-        "out/report.html",
-        "out/patterns.csv",
-        "out/summary.json",
-        "classes.csv",
-        "usage.csv",
-        "talk.html",
-    ):
-        assert (folder / name).stat().st_size > 0
+    assert found[2].split()[:-1] == expected[2].split()[:-1]
+    assert (folder / "out/compare/comparison.png").stat().st_size > 0
+    assert (folder / "out/compare/dbssl.salt").stat().st_size > 0
 
 
-def test_the_experiments_are_those_that_there_are():
-    named = re.findall(r"saltmine reproduce (\w+)", README)
-    assert set(named) == {*EXPERIMENTS, "all"}
-
-
-def test_the_code_runs_and_the_output_is_the_one_shown(folder):
-    blocks = [block for block in CODE if "__main__" not in block]
-    assert len(blocks) == 3
+@pytest.mark.parametrize(
+    ("document", "written"),
+    [
+        ("README.md", []),
+        ("docs/python.md", ["model.salt", "report.html"]),
+        ("docs/methods.md", ["dbssl.html", "compared.png"]),
+    ],
+)
+def test_code_runs_and_prints_the_output_shown(document, written, folder):
     mpl.use("Agg")
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile("".join(blocks), "README.md", "exec"), {})
-    assert printed.getvalue().split() == SHOWN[1].split()
-    assert (folder / "model.salt").exists()
-    assert (folder / "report.html").exists()
+    names: dict[str, object] = {}
+    for content, shown in code(document):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(content, document, "exec"), names)
+        assert printed.getvalue().split() == shown.split()
+    assert all((folder / name).stat().st_size > 0 for name in written)
 
 
 def test_the_script_for_a_cluster_runs(folder):
-    scripts = [block for block in CODE if "__main__" in block]
-    assert len(scripts) == 1
-    (folder / "large.py").write_text(scripts[0])
+    [(script, _)] = code("docs/scaling.md")
+    (folder / "large.py").write_text(script)
     ran = subprocess.run([sys.executable, "large.py"], capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
 
 
-def test_every_file_it_points_to_exists():
-    links = re.findall(r"\]\(([^)#]+)\)", README)
-    assert links
-    for link in links:
-        assert (ROOT / link).exists(), link
+def test_the_experiments_named_are_those_that_exist():
+    # Experiments take minutes; their own tests run them.
+    named = re.findall(r"(?:python -m experiments |EXPERIMENT=)([a-z]+)", DOCUMENTS["docs/reproduce.md"])
+    assert set(named) == {*EXPERIMENTS, "all"}
+
+
+def slugs(path: Path) -> set[str]:
+    """Return the anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_link_resolves(document):
+    for link in re.findall(r"\]\(([^)\s]+)\)", DOCUMENTS[document]):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (ROOT / document).parent / path if path else ROOT / document
+        assert target.exists(), link
+        assert not anchor or anchor in slugs(target), link
+
+
+def test_every_document_is_linked_from_the_readme():
+    linked = set(re.findall(r"\]\((docs/[^)#]+\.md)\)", DOCUMENTS["README.md"]))
+    assert linked == set(DOCUMENTS) - {"README.md"}
+
+
+def test_the_readme_is_short():
+    assert len(DOCUMENTS["README.md"].split()) <= WORDS_IN_README
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_lines_are_short(document):
+    assert [line for line in prose(document) if len(line) > LONGEST_LINE] == []
