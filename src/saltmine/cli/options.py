@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Arguments and options that several commands have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Command = Callable[..., Any]
 
 
 def parse_thresholds(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, list[float]]:
-    """Read numbers for columns, as age=18,60."""
+    """Return the numbers of each column from texts such as age=18,60."""
     thresholds: dict[str, list[float]] = {}
     for text in given:
         column, separator, numbers = text.rpartition("=")
@@ -28,14 +28,35 @@ def parse_thresholds(ctx: click.Context, param: click.Parameter, given: tuple[st
 
 
 def parse_ranks(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | int | None:
-    """Read numbers of patterns, as 8 or 8,4,4."""
+    """Return numbers of patterns from text such as 8 or 8,4,4."""
     if value is None:
         return None
     numbers = value.split(",")
     if not all(number.strip().isdecimal() for number in numbers):
-        raise click.BadParameter(f"{value!r} is no list of numbers of patterns, as 8,4,4.")
+        raise click.BadParameter(f"{value!r} is not a list of numbers of patterns, as 8,4,4.")
     return tuple(int(number) for number in numbers) if len(numbers) > 1 else int(value)
 
+
+def parse_image(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
+    """Return height and width from text such as 28x28."""
+    if value is None:
+        return None
+    sides = value.lower().split("x")
+    if len(sides) != 2 or not all(side.isdecimal() and int(side) > 0 for side in sides):
+        raise click.BadParameter(f"{value!r} is not HEIGHTxWIDTH, as 28x28.")
+    return [int(side) for side in sides]
+
+
+def output_option(default: str | None, text: str) -> Callable[[Command], Command]:
+    """Return the option that names the file or folder to write."""
+    path = click.Path(path_type=Path)
+    if default is None:
+        return click.option("-o", "--output", type=path, help=text)
+    return click.option("-o", "--output", type=path, default=Path(default), show_default=True, help=text)
+
+
+DATA = click.argument("data", type=click.Path(path_type=Path))
+MODEL = click.argument("model", type=click.Path(path_type=Path))
 
 #: Options of `saltmine.read`.
 READING = (
@@ -53,8 +74,8 @@ READING = (
     ),
     click.option("--row-names", metavar="COLUMN", help="Column that names the rows."),
     click.option("--format", type=click.Choice(list(formats())), help="File format, where the suffix does not tell."),
-    click.option("--separator", metavar="CHARACTER", help="Between the fields of a csv file."),
-    click.option("--encoding", help="Of text files, as latin-1; UTF-8 if not given."),
+    click.option("--separator", metavar="CHARACTER", help="Character between the fields of a csv file."),
+    click.option("--encoding", help="Encoding of text files, as latin-1; UTF-8 if not given."),
     click.option("--text", metavar="COLUMN", help="Column that holds documents; words become items."),
     click.option(
         "--language", metavar="CODE", help="Language of the documents, en by default; none keeps words as they are."
@@ -71,7 +92,13 @@ READING = (
 #: Options of `saltmine.Prepare`, and which columns it sees.
 PREPARING = (
     click.option("--ignore", metavar="COLUMN", multiple=True, help="Leave a column out; may be given several times."),
-    click.option("--bins", type=click.IntRange(min=2), default=4, show_default=True, help="Parts to cut numbers into."),
+    click.option(
+        "--bins",
+        type=click.IntRange(min=2),
+        default=4,
+        show_default=True,
+        help="Intervals to cut numbers into.",
+    ),
     click.option(
         "--threshold",
         "thresholds",
@@ -85,35 +112,34 @@ PREPARING = (
         type=click.Choice(["error", "item", "ignore"]),
         default="error",
         show_default=True,
-        help="What a missing value is: a mistake, an item of its own, or no item.",
+        help="What a missing value is: an error, an item of its own, or no item.",
     ),
 )
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts.")
 QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
-
-
 SEED = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same model."
 )
 BINARIZE = click.option(
     "--binarize", type=float, metavar="NUMBER", help="Values of a matrix above it become ones, as 0 for counts."
 )
-FORCE = click.option("--force", is_flag=True, help="Replace files in the folder that are not of an earlier run.")
+FORCE = click.option("--force", is_flag=True, help="Replace files in the folder that are not from an earlier run.")
 RANKS = click.option(
     "--ranks",
     metavar="NUMBERS",
     callback=parse_ranks,
-    help="Most patterns to look for: shared ones, then those of each class, as 8,4,4 (8,4 is 4 for every class), of "
-    "dbssl, jsmf, rjsnmf and jnmf; the sum of them of asso and inmf. The others find it themselves.",
+    help="Maximum number of patterns: shared ones, then those of each class, as 8,4,4 (8,4 is 4 for every class), for "
+    "dbssl, jsmf, rjsnmf and jnmf; asso and inmf take the sum. The other methods find the number themselves.",
 )
+TRUTH = click.option("--truth", type=click.Path(path_type=Path), help="File of planted data; DATA itself if it is one.")
 MAX_TIME = click.option(
-    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="When diffnorm shall stop."
+    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Time limit of diffnorm."
 )
 
 
 def options(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Apply options in the order in which help shall show them."""
+    """Return a decorator that adds options in the order in which the help shows them."""
 
     def apply(command: Command) -> Command:
         for option in reversed(groups):
@@ -124,20 +150,10 @@ def options(*groups: Callable[[Command], Command]) -> Callable[[Command], Comman
 
 
 def names_of(decorators: tuple[Callable[[Command], Command], ...]) -> list[str]:
-    """Return what the options of a group are called."""
+    """Return the parameter names of options."""
 
     @options(*decorators)
     def nothing() -> None: ...
 
-    parameters: list[click.Parameter] = nothing.__click_params__  # type: ignore[attr-defined]  # click puts them there
+    parameters: list[click.Parameter] = nothing.__click_params__  # type: ignore[attr-defined]  # set by click
     return [str(parameter.name) for parameter in parameters]
-
-
-def parse_image(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
-    """Read the size of an image, as 28x28."""
-    if value is None:
-        return None
-    sides = value.lower().split("x")
-    if len(sides) != 2 or not all(side.isdecimal() and int(side) > 0 for side in sides):
-        raise click.BadParameter(f"{value!r} is not HEIGHTxWIDTH, as 28x28.")
-    return [int(side) for side in sides]

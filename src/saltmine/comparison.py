@@ -1,4 +1,4 @@
-"""Fit several methods to the same data and put what they found into one table."""
+"""Fit several methods to the same data and compare what they found, in a table and a figure."""
 
 from __future__ import annotations
 
@@ -9,21 +9,34 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
+from saltmine.colours import SHARED, class_colours
 from saltmine.data.labels import class_numbers
 from saltmine.datasets import make_planted
-from saltmine.fitted.pattern_table import of_one_class
-from saltmine.methods import check_methods, make, ranks_for, usual_starts
+from saltmine.fitted.model import FittedModel, specific_class
+from saltmine.methods import METHODS, check_methods, make, ranks_for, usual_starts
 from saltmine.metrics import alteration_recall, class_rank, f_measure
 from saltmine.parameters import check_count
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = ["Comparison", "compare"]
 
-# Level at which a pattern counts as explained by chance, the default of CSalt's gate.
+# Level at which a pattern counts as explained by chance, the default of CSalt.
 ALPHA = 0.01
+# Columns of the table that get a panel, with what stands above it; those that are missing get none.
+PANELS = {
+    "of_null": "description length\n(share of that without patterns)",
+    "rss": "cells in error",
+    "patterns": "patterns",
+    "f_measure": "F-measure",
+    "alteration_recall": "recall of alterations",
+    "seconds": "seconds (logarithmic)",
+}
+OURS, OTHERS = "#2f2d2a", "#b3aea6"
 
 
 @dataclass(repr=False)
@@ -49,8 +62,6 @@ class Comparison:
     @property
     def table(self) -> pd.DataFrame:
         """One row per method; `compare` says what the columns are."""
-        import pandas as pd
-
         return pd.DataFrame(self.rows)
 
     def __repr__(self) -> str:
@@ -61,8 +72,6 @@ class Comparison:
 
     def plot(self) -> Figure:
         """Draw the table: a panel per figure, a bar per method."""
-        from saltmine.comparison.figure import draw
-
         return draw(self.table)
 
 
@@ -157,13 +166,13 @@ def compare(
         if on_result is not None:
             on_result(done)
     if not done.rows:
-        # What is wrong with the data, every method says.
+        # No method could be fitted, so the data is at fault and the first reason says why.
         raise ValueError(next(iter(done.failed.values())))
     return done
 
 
-def figures(model: Any, truth: Any = None) -> dict[str, Any]:
-    """Return what the table says of a fitted model, but for the time it took.
+def figures(model: FittedModel, truth: Any = None) -> dict[str, Any]:
+    """Return the row of the table for a fitted model, without its seconds.
 
     Examples
     --------
@@ -171,7 +180,7 @@ def figures(model: Any, truth: Any = None) -> dict[str, Any]:
     >>> figures(Primp().fit([[1, 1, 0], [1, 1, 0], [0, 0, 1]]))["patterns"]
     0
     """
-    alone, used = of_one_class(model), model.usage_counts_
+    alone, used = specific_class(model.usage_counts_) >= 0, model.usage_counts_
     carried = np.asarray(model.components_ | model.alterations_)
     sizes, n_using = carried.sum(axis=2), (used > 0).sum(axis=0)
     found: dict[str, Any] = {
@@ -202,6 +211,86 @@ def _mean(values: Any) -> float:
 
 @cache
 def load_compiled(name: str) -> None:
-    """Let compiled code be loaded before the clock runs."""
+    """Fit a method to small data, so that its compiled code is loaded before time is measured."""
     small = make_planted(30, [20, 20], rank=2, noise=0.02, random_state=0)
     make(name, random_state=0).fit(small.X, small.y)
+
+
+# ---------------------------------------------------------------------- figure
+
+
+def draw(table: pd.DataFrame) -> Figure:
+    """Return a figure with a panel per column and a bar per method, in the order of the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = {"method": ["csalt", "asso"], "of_null": [0.5, 0.7], "rss": [10, 20], "seconds": [1.0, 0.1]}
+    >>> len(draw(pd.DataFrame(rows)).axes)
+    3
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("The figure needs matplotlib; install it with: pip install 'saltmine[report]'.") from None
+
+    panels = [column for column in PANELS if column in table.columns and table[column].notna().any()]
+    titles = [METHODS[name].title if name in METHODS else str(name).upper() for name in table["method"]]
+    figure = Figure(figsize=(2.4 * len(panels) + 1.6, 0.36 * len(table) + 1.4), layout="constrained")
+    all_axes = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
+    colours = [OURS if name == "csalt" else OTHERS for name in table["method"]]
+    for ax, column in zip(all_axes, panels, strict=True):
+        _panel(ax, table, column, colours)
+    all_axes[0].set_yticks(range(len(table)), titles)
+    all_axes[0].invert_yaxis()
+    return figure
+
+
+def _panel(ax: Axes, table: pd.DataFrame, column: str, colours: list[str]) -> None:
+    places, values = np.arange(len(table)), table[column].to_numpy(dtype=np.float64)
+    longest = max(values[np.isfinite(values)].max(initial=0), 1e-9)
+    if column == "patterns" and "common" in table.columns:
+        # A method that finds thousands must not hide the others: its bar is cut, and its number stands beside it.
+        longest = max(min(longest, 4 * float(np.median(values))), 1)
+        _stacked_bars(ax, table.assign(**_cut(table, longest)))
+    else:
+        ax.barh(places, np.nan_to_num(values), color=colours, height=0.72)
+    if column == "seconds":
+        ax.set_xscale("log")
+        ax.set_xlim(left=max(values.min() / 2, 1e-3))
+    else:
+        # Room for the numbers beside the bars.
+        ax.set_xlim(0, longest * 1.32)
+    for place, value in zip(places, values, strict=True):
+        if np.isfinite(value):
+            end = (min(value, longest), place)
+            ax.annotate(_number(value), end, xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
+    ax.set_title(PANELS[column], fontsize=9)
+    ax.tick_params(labelsize=8, length=0)
+    ax.set_xticks([])
+    ax.minorticks_off()
+    for side in ("top", "right", "bottom"):
+        ax.spines[side].set_visible(False)
+
+
+def _cut(table: pd.DataFrame, longest: float) -> dict[str, Any]:
+    """Return the numbers of patterns by kind, scaled so that no bar is longer than that."""
+    share = np.minimum(1, longest / np.maximum(table["patterns"].to_numpy(dtype=np.float64), 1))
+    return {column: table[column].to_numpy() * share for column in ("common", "altered", "specific")}
+
+
+def _stacked_bars(ax: Axes, table: pd.DataFrame) -> None:
+    """Draw bars of common patterns, altered ones hatched, followed by the specific ones."""
+    places = np.arange(len(table))
+    altered, common = table["altered"].to_numpy(), table["common"].to_numpy()
+    hatched: dict[str, Any] = {"hatch": "////", "edgecolor": "white", "linewidth": 0}
+    ax.barh(places, common - altered, height=0.72, color=SHARED, label="common")
+    ax.barh(places, altered, left=common - altered, height=0.72, color=SHARED, label="altered", **hatched)
+    ax.barh(places, table["specific"], left=common, height=0.72, color=class_colours(1)[0], label="specific")
+    ax.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, handlelength=1)
+
+
+def _number(value: float) -> str:
+    if value == round(value) and abs(value) < 1e6:
+        return f"{value:,.0f}"
+    return f"{value:,.3f}" if abs(value) < 1 else f"{value:,.1f}" if abs(value) < 100 else f"{value:,.0f}"
