@@ -12,22 +12,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from saltmine.atomic import whole_file
+from saltmine.cli import options
 from saltmine.cli.data import read_for_model, row_names_of
 from saltmine.cli.errors import WrongUse, user_mistakes
-from saltmine.cli.options import DATA, JSON, MODEL, QUIET, READING, options, output_option
 from saltmine.cli.output import Notes
 from saltmine.io import Table
 from saltmine.loading import load
 from saltmine.preprocessing.columns import number_text
 from saltmine.report import write_report
 
-OUTPUT = output_option(None, "File for the table; standard output if not given.")
+OUTPUT = options.output_option(None, "File for the table; standard output if not given.")
 
 
 @click.command()
-@MODEL
-@DATA
-@options(*READING, OUTPUT, JSON, QUIET)
+@options.MODEL
+@options.DATA
+@options.add_options(*options.READING, OUTPUT, options.JSON, options.QUIET)
 def transform(model: Path, data: Path, output: Path | None, as_json: bool, quiet: bool, **reading: Any) -> None:
     """Say which patterns of MODEL the rows of DATA use.
 
@@ -49,10 +49,10 @@ def transform(model: Path, data: Path, output: Path | None, as_json: bool, quiet
 
 
 @click.command()
-@MODEL
-@DATA
+@options.MODEL
+@options.DATA
 @click.option("--lengths", is_flag=True, help="Add how many nats the patterns of each class take for the row.")
-@options(*READING, OUTPUT, JSON, QUIET)
+@options.add_options(*options.READING, OUTPUT, options.JSON, options.QUIET)
 def predict(
     model: Path, data: Path, lengths: bool, output: Path | None, as_json: bool, quiet: bool, **reading: Any
 ) -> None:
@@ -85,8 +85,8 @@ def predict(
 
 
 @click.command()
-@MODEL
-@output_option("report.html", "The page.")
+@options.MODEL
+@options.output_option("report.html", "The page.")
 @click.option("--title", help="Its title.")
 def report(model: Path, output: Path, title: str | None) -> None:
     """Write the report of MODEL as one HTML page.

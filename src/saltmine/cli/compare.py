@@ -11,23 +11,9 @@ from rich.console import Console
 from rich.measure import Measurement
 
 from saltmine import comparison
+from saltmine.cli import options
 from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import Interrupted, user_mistakes
-from saltmine.cli.options import (
-    BINARIZE,
-    DATA,
-    FORCE,
-    JSON,
-    MAX_TIME,
-    PREPARING,
-    QUIET,
-    RANKS,
-    READING,
-    SEED,
-    TRUTH,
-    options,
-    output_option,
-)
 from saltmine.cli.output import Notes, as_json, atomic_folder, print_rich, simple_grid, terminal_width
 from saltmine.cli.planted import read_truth
 from saltmine.comparison import Comparison
@@ -67,22 +53,14 @@ def parse_methods(ctx: click.Context, param: click.Parameter, value: str) -> lis
 
 
 @click.command()
-@DATA
-@options(*READING, *PREPARING)
+@options.DATA
+@options.add_options(*options.READING, *options.PREPARING)
 @click.option(
-    "--methods",
-    default="all",
-    show_default=True,
-    callback=parse_methods,
-    help=f"Names separated by commas: {', '.join(METHODS)}.",
+    "--methods", default="all", callback=parse_methods, help=f"Names separated by commas: {', '.join(METHODS)}."
 )
-@options(RANKS, MAX_TIME, TRUTH)
-@click.option(
-    "--restarts",
-    type=click.IntRange(min=1),
-    help="Random starts of methods that have them; by default 5 for csalt and primp, and 1 for larger data.",
-)
-@options(SEED, BINARIZE, output_option("out/compare", "Folder for the results."), FORCE, JSON, QUIET)
+@options.add_options(options.RANKS, options.MAX_TIME, options.TRUTH, options.RESTARTS, options.SEED, options.BINARIZE)
+@options.output_option("out/compare", "Folder for the results.")
+@options.add_options(options.FORCE, options.JSON, options.QUIET)
 def compare(data: Path, methods: list[str], **given: Any) -> None:
     """Fit several methods to DATA, and put what they found side by side.
 
@@ -122,15 +100,10 @@ def compare(data: Path, methods: list[str], **given: Any) -> None:
 
 def _run(data: Path, items: Items, methods: list[str], given: dict[str, Any]) -> tuple[Comparison, bool]:
     """Run the methods; return what they found, and whether the user interrupted them."""
-    done = Comparison()
-
-    def keep(so_far: Comparison) -> None:
-        nonlocal done
-        done = so_far
-
+    results: list[Comparison] = []
     with user_mistakes():
         try:
-            comparison.compare(
+            found = comparison.compare(
                 items.X,
                 items.table.y,
                 methods,
@@ -143,13 +116,13 @@ def _run(data: Path, items: Items, methods: list[str], given: dict[str, Any]) ->
                 item_names=items.item_names,
                 row_names=items.table.row_names,
                 verbose=0 if given["quiet"] else 1,
-                on_result=keep,
+                on_result=results.append,
             )
         except KeyboardInterrupt:
-            if not done.rows:
+            if not results or not results[-1].rows:
                 raise
-            return done, True
-    return done, False
+            return results[-1], True
+    return found, False
 
 
 def _write(found: Comparison, items: Items, facts: dict[str, Any], folder: Path) -> bool:

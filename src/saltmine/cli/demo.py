@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
+from saltmine.cli import options
 from saltmine.cli.errors import user_mistakes
-from saltmine.cli.options import output_option
 from saltmine.colours import SHARED, class_colours
 from saltmine.estimators import CSalt
 from saltmine.fitted.model import specific_class
@@ -74,7 +74,7 @@ def draw(model: CSalt, path: Path) -> None:
 
 
 @click.command()
-@output_option("out/demo", "Folder.")
+@options.output_option("out/demo", "Folder.")
 def demo(output: Path) -> None:
     """Compare handwritten threes and eights; write a picture and a report.
 

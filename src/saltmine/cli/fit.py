@@ -15,24 +15,10 @@ from rich.text import Text
 
 from saltmine import __version__
 from saltmine.baselines import JointNMF
+from saltmine.cli import options
 from saltmine.cli.apply import usage_table
 from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import WrongUse, user_mistakes
-from saltmine.cli.options import (
-    BINARIZE,
-    DATA,
-    FORCE,
-    JSON,
-    MAX_TIME,
-    PREPARING,
-    QUIET,
-    RANKS,
-    READING,
-    SEED,
-    options,
-    output_option,
-    parse_image,
-)
 from saltmine.cli.output import Notes, as_json, atomic_folder, print_rich, simple_grid, terminal_width
 from saltmine.fitted.summary import Summary
 from saltmine.methods import METHODS, make, parameters_of, ranks_for, usual_starts
@@ -43,20 +29,12 @@ FILES = (MODEL, PATTERNS, USAGE, SUMMARY, REPORT)
 # Items of a part in the summary; patterns and classes in the terminal, and items of a part there.
 SUMMARY_ITEMS, SHOWN_PATTERNS, SHOWN_CLASSES, SHOWN_ITEMS = 10, 12, 6, 5
 
-# Options of the search, and the parameters of estimators that they set.
-PARAMETERS = {
-    "algorithm": "algorithm",
-    "alpha": "alpha",
-    "max_rank": "max_rank",
-    "restarts": "n_restarts",
-    "jobs": "n_jobs",
-    "seed": "random_state",
-    "device": "device",
-    "cluster": "client",
-    "tau": "tau",
-    "candidates": "candidates",
-    "max_time": "max_time",
-}
+# Options of the search, all but --ranks, and their parameters of estimators where the names differ.
+SEARCH_OPTIONS = (
+    *("algorithm", "alpha", "max_rank", "restarts", "jobs", "seed", "device", "cluster"),
+    *("tau", "candidates", "max_time"),
+)
+PARAMETERS = {"restarts": "n_restarts", "jobs": "n_jobs", "seed": "random_state", "cluster": "client"}
 # Options that a method without random starts accepts and ignores.
 IGNORED = ("seed", "jobs")
 
@@ -65,36 +43,16 @@ SEARCHING = (
         "--method",
         type=click.Choice(list(METHODS)),
         default="csalt",
-        show_default=True,
         help="csalt compares classes, primp and asso need none; the others are baselines.",
     ),
-    click.option(
-        "--max-rank", type=click.IntRange(min=1), help="Maximum number of patterns; found automatically if not given."
-    ),
-    click.option(
-        "--alpha",
-        type=click.FloatRange(0, 1, True, True),
-        default=0.01,
-        show_default=True,
-        help="Level of the significance test of patterns.",
-    ),
-    click.option(
-        "--restarts",
-        type=click.IntRange(min=1),
-        help="Random starts, of which the best model is kept; by default 5 for csalt and primp, and 1 for the others "
-        "and for more than a million cells.",
-    ),
+    click.option("--max-rank", type=options.COUNT, help="Maximum number of patterns; automatic if not given."),
+    click.option("--alpha", type=click.FloatRange(0, 1, True, True), default=0.01, help="Level of significance."),
+    options.RESTARTS,
     click.option("--jobs", type=int, help="Restarts that run at the same time."),
-    SEED,
-    BINARIZE,
-    click.option(
-        "--algorithm",
-        type=click.Choice(["saltmine", "paper"]),
-        default="saltmine",
-        show_default=True,
-        help="How to search.",
-    ),
-    RANKS,
+    options.SEED,
+    options.BINARIZE,
+    click.option("--algorithm", type=click.Choice(["saltmine", "paper"]), default="saltmine", help="How to search."),
+    options.RANKS,
     click.option(
         "--tau",
         type=click.FloatRange(0, 1, True),
@@ -104,35 +62,26 @@ SEARCHING = (
         "--candidates",
         type=click.Choice(["both", "associations", "itemsets"]),
         default="both",
-        show_default=True,
         help="Where patterns of dbssl and mdldbssl come from; item sets need mlxtend.",
     ),
-    MAX_TIME,
+    options.MAX_TIME,
     click.option("--device", metavar="NAME", help="Run the relaxed solve on a device, as cuda."),
     click.option("--cluster", metavar="ADDRESS", help="Dask cluster to share the work, as tcp://host:8786."),
-    click.option(
-        "--stability",
-        type=click.IntRange(min=1),
-        metavar="REFITS",
-        help="Fit again on so many bootstrap samples, to see how often each pattern comes back.",
-    ),
+    click.option("--stability", type=options.COUNT, metavar="REFITS", help="Assess stability with bootstrap refits."),
 )
 WRITING = (
-    output_option("out", "Folder for the results."),
+    options.output_option("out", "Folder for the results."),
     click.option("--title", help="Title of the report."),
     click.option(
-        "--image",
-        metavar="HxW",
-        callback=parse_image,
-        help="The columns are pixels of an image of this size, as 28x28.",
+        "--image", metavar="HxW", callback=options.parse_image, help="Size of the image whose pixels are the columns."
     ),
-    FORCE,
+    options.FORCE,
 )
 
 
 @click.command()
-@DATA
-@options(*READING, *PREPARING, *SEARCHING, *WRITING, JSON, QUIET)
+@options.DATA
+@options.add_options(*options.READING, *options.PREPARING, *SEARCHING, *WRITING, options.JSON, options.QUIET)
 def fit(data: Path, **given: Any) -> None:
     """Find patterns and alterations in DATA; write model, tables and report.
 
@@ -184,7 +133,7 @@ def _fit(items: Items, given: dict[str, Any]) -> Any:
         ranks = {} if given["ranks"] is None else ranks_for(method, given["ranks"], n_classes)
         model = make(
             method,
-            **{PARAMETERS[option]: given[option] for option in known - {"restarts", "ranks"}},
+            **{PARAMETERS.get(option, option): given[option] for option in known - {"restarts", "ranks"}},
             **ranks,
             n_restarts=given["restarts"] or usual_starts(searched, int(np.prod(items.X.shape))),
             binarize=given["binarize"],
@@ -196,7 +145,7 @@ def _fit(items: Items, given: dict[str, Any]) -> Any:
 def options_of(method: str) -> set[str]:
     """Return the options of the search that a method has."""
     parameters = parameters_of(method)
-    known = {option for option, parameter in PARAMETERS.items() if parameter in parameters}
+    known = {option for option in SEARCH_OPTIONS if PARAMETERS.get(option, option) in parameters}
     if METHODS[method].estimator is JointNMF:
         # Its alpha is a weight, not a level.
         known -= {"alpha"}
@@ -206,7 +155,7 @@ def options_of(method: str) -> set[str]:
 def _refuse_other_options(method: str) -> None:
     """Refuse options that were given and that the method does not have."""
     context = click.get_current_context()
-    for option in (*PARAMETERS, "ranks"):
+    for option in (*SEARCH_OPTIONS, "ranks"):
         given = context.get_parameter_source(option) is not ParameterSource.DEFAULT
         if given and option not in IGNORED and option not in options_of(method):
             others = ", ".join(name for name in METHODS if option in options_of(name))

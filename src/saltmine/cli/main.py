@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from saltmine.cli.errors import Failed, Interrupted
 
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True}
 # In the order in which they are used: the module of each command and its line in the help.
 COMMANDS = {
     "fit": ("saltmine.cli.fit", "Find patterns in DATA; write model, tables and report."),

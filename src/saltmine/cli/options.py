@@ -11,6 +11,7 @@ import click
 from saltmine.io.registry import formats
 
 Command = Callable[..., Any]
+PATH, COUNT = click.Path(path_type=Path), click.IntRange(min=1)
 
 
 def parse_thresholds(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, list[float]]:
@@ -49,56 +50,33 @@ def parse_image(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 def output_option(default: str | None, text: str) -> Callable[[Command], Command]:
     """Return the option that names the file or folder to write."""
-    path = click.Path(path_type=Path)
-    if default is None:
-        return click.option("-o", "--output", type=path, help=text)
-    return click.option("-o", "--output", type=path, default=Path(default), show_default=True, help=text)
+    return click.option("-o", "--output", type=PATH, default=None if default is None else Path(default), help=text)
 
 
-DATA = click.argument("data", type=click.Path(path_type=Path))
-MODEL = click.argument("model", type=click.Path(path_type=Path))
+DATA = click.argument("data", type=PATH)
+MODEL = click.argument("model", type=PATH)
 
 #: Options of `saltmine.read`.
 READING = (
     click.option("--target", metavar="COLUMN", help="Column that holds the classes."),
-    click.option(
-        "--labels", type=click.Path(path_type=Path), help="File with the class of every row, or a sample sheet."
-    ),
-    click.option(
-        "--group",
-        metavar="COLUMN",
-        help="Column that says which rows belong together, as patients: --stability draws them whole.",
-    ),
-    click.option(
-        "--items", type=click.Path(path_type=Path), help="File with the item names, one per line (npz, mtx, dat)."
-    ),
+    click.option("--labels", type=PATH, help="File with the class of every row, or a sample sheet."),
+    click.option("--group", metavar="COLUMN", help="Column of groups, as patients: --stability draws whole groups."),
+    click.option("--items", type=PATH, help="File with the item names, one per line (npz, mtx, dat)."),
     click.option("--row-names", metavar="COLUMN", help="Column that names the rows."),
     click.option("--format", type=click.Choice(list(formats())), help="File format, where the suffix does not tell."),
     click.option("--separator", metavar="CHARACTER", help="Character between the fields of a csv file."),
     click.option("--encoding", help="Encoding of text files, as latin-1; UTF-8 if not given."),
     click.option("--text", metavar="COLUMN", help="Column that holds documents; words become items."),
-    click.option(
-        "--language", metavar="CODE", help="Language of the documents, en by default; none keeps words as they are."
-    ),
-    click.option(
-        "--stop-words",
-        type=click.Path(path_type=Path),
-        help="File with the words to leave out, one per line, in place of the usual ones.",
-    ),
-    click.option("--min-docs", type=click.IntRange(min=1), help="Leave out words in fewer documents; 20 by default."),
+    click.option("--language", metavar="CODE", help="Language of documents, en if not given; none keeps word forms."),
+    click.option("--stop-words", type=PATH, help="File with words to leave out, one per line, instead of the usual."),
+    click.option("--min-docs", type=COUNT, help="Leave out words in fewer documents; 20 if not given."),
     click.option("--unit", type=click.Choice(["gene", "alteration"]), help="What the items of a MAF file are."),
 )
 
 #: Options of `saltmine.Prepare`, and which columns it sees.
 PREPARING = (
     click.option("--ignore", metavar="COLUMN", multiple=True, help="Leave a column out; may be given several times."),
-    click.option(
-        "--bins",
-        type=click.IntRange(min=2),
-        default=4,
-        show_default=True,
-        help="Intervals to cut numbers into.",
-    ),
+    click.option("--bins", type=click.IntRange(min=2), default=4, help="Intervals to cut numbers into."),
     click.option(
         "--threshold",
         "thresholds",
@@ -111,16 +89,13 @@ PREPARING = (
         "--missing",
         type=click.Choice(["error", "item", "ignore"]),
         default="error",
-        show_default=True,
         help="What a missing value is: an error, an item of its own, or no item.",
     ),
 )
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts.")
 QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
-SEED = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same model."
-)
+SEED = click.option("--seed", type=click.IntRange(min=0), default=0, help="The same seed gives the same result.")
 BINARIZE = click.option(
     "--binarize", type=float, metavar="NUMBER", help="Values of a matrix above it become ones, as 0 for counts."
 )
@@ -132,13 +107,19 @@ RANKS = click.option(
     help="Maximum number of patterns: shared ones, then those of each class, as 8,4,4 (8,4 is 4 for every class), for "
     "dbssl, jsmf, rjsnmf and jnmf; asso and inmf take the sum. The other methods find the number themselves.",
 )
-TRUTH = click.option("--truth", type=click.Path(path_type=Path), help="File of planted data; DATA itself if it is one.")
+RESTARTS = click.option(
+    "--restarts",
+    type=COUNT,
+    help="Random starts, of which the best model is kept; if not given, 5 for csalt and primp, and 1 for the others "
+    "and for more than a million cells.",
+)
+TRUTH = click.option("--truth", type=PATH, help="File of planted data; DATA itself if it is one.")
 MAX_TIME = click.option(
     "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Time limit of diffnorm."
 )
 
 
-def options(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def add_options(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Return a decorator that adds options in the order in which the help shows them."""
 
     def apply(command: Command) -> Command:
@@ -152,7 +133,7 @@ def options(*groups: Callable[[Command], Command]) -> Callable[[Command], Comman
 def names_of(decorators: tuple[Callable[[Command], Command], ...]) -> list[str]:
     """Return the parameter names of options."""
 
-    @options(*decorators)
+    @add_options(*decorators)
     def nothing() -> None: ...
 
     parameters: list[click.Parameter] = nothing.__click_params__  # type: ignore[attr-defined]  # set by click

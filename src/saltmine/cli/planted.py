@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from saltmine.atomic import whole_file
+from saltmine.cli import options
 from saltmine.cli.apply import as_classes, load_model
 from saltmine.cli.data import read_for_model
 from saltmine.cli.errors import WrongUse, user_mistakes
-from saltmine.cli.options import DATA, JSON, MODEL, QUIET, READING, TRUTH, options
 from saltmine.cli.output import Notes, as_json
 from saltmine.datasets import Planted, make_planted
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure, residual
@@ -30,13 +30,11 @@ def _sizes(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
 
 @click.command()
 @click.argument("output", type=click.Path(path_type=Path))
-@click.option("--rows", default="500,500", show_default=True, callback=_sizes, help="Rows of every class.")
-@click.option("--columns", type=click.IntRange(min=1), default=800, show_default=True, help="Number of columns.")
-@click.option("--patterns", type=click.IntRange(min=0), default=24, show_default=True, help="Number of patterns.")
-@click.option("--noise", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Probability of a flip.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same data."
-)
+@click.option("--rows", default="500,500", callback=_sizes, help="Rows of every class.")
+@click.option("--columns", type=options.COUNT, default=800, help="Number of columns.")
+@click.option("--patterns", type=click.IntRange(min=0), default=24, help="Number of patterns.")
+@click.option("--noise", type=click.FloatRange(0, 1), default=0.1, help="Probability of a flip.")
+@options.SEED
 def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: float, seed: int) -> None:
     """Make data with planted patterns and alterations, to try things on.
 
@@ -67,9 +65,9 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
 
 
 @click.command()
-@MODEL
-@DATA
-@options(TRUTH, *READING, JSON, QUIET)
+@options.MODEL
+@options.DATA
+@options.add_options(options.TRUTH, *options.READING, options.JSON, options.QUIET)
 def score(model: Path, data: Path, truth: Path | None, quiet: bool, **given: Any) -> None:
     """Say how well MODEL describes the DATA it was fitted on, and how close it comes to planted truth.
 

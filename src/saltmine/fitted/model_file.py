@@ -18,8 +18,6 @@ from saltmine.solver.items import ItemFigures
 
 FORMAT = "saltmine model"
 VERSION = 4
-# Boolean arrays are packed eight to a byte.
-_PACKED = ("components_", "alterations_", "usage_")
 _SCORES = ("pattern_evidence_", "alteration_evidence_", "pattern_gain_", "alteration_gain_")
 _STABILITY = ("patterns", "alterations", "entries")
 _NUMBERS = ("n_components_", "n_features_in_", "n_iter_", "description_length_", "null_description_length_")
@@ -56,9 +54,9 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
         **{name: np.asarray(getattr(estimator, name)).item() for name in _NUMBERS},
     }
     bits = {"components_": items.components, "alterations_": items.alterations, "usage_": estimator.usage_}
-    arrays: dict[str, NDArray[Any]] = {name: np.packbits(bits[name]) for name in _PACKED}
-    plain = ("usage_counts_", "history_", *_SCORES)
-    arrays |= {name: getattr(estimator, name) for name in plain}
+    # Boolean arrays are packed eight to a byte.
+    arrays: dict[str, NDArray[Any]] = {name: np.packbits(values) for name, values in bits.items()}
+    arrays |= {name: getattr(estimator, name) for name in ("usage_counts_", "history_", *_SCORES)}
     arrays |= {"item_of": items.item_of, "item_counts_": items.item_counts, "noise_counts_": items.noise_counts}
     arrays |= {"_hits": items.hits, "carrier_counts_": estimator.carrier_counts_, "_carrier_hits": items.carrier_hits}
     if stability is not None:
@@ -90,8 +88,7 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
         estimator = kinds[header["estimator"]](**header["parameters"])
         estimator._check_parameters()
         _restore_arrays(estimator, header, arrays)
-        _restore_names(estimator, header, arrays)
-        _restore_extras(estimator, header, arrays)
+        _restore_facts(estimator, header, arrays)
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
         raise ModelFileError(
             f"{str(path)!r} is damaged: its parts do not fit together ({error}); save the model again."
@@ -117,104 +114,97 @@ def _checked_header(arrays: dict[str, NDArray[Any]], path: str) -> dict[str, Any
 
 
 def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Restore patterns, usage, counts and scores."""
     m, rank, c, _, n = header["shape"]
     for name in _NUMBERS:
         _demand(isinstance(header[name], (int, float)), f"{name} is not a number")
         setattr(estimator, name, header[name])
     _demand((estimator.n_components_, estimator.n_features_in_) == (rank, n), "rank or number of columns differ")
     n_items = int(header["items"])
-    shapes = {"components_": (rank, n_items), "alterations_": (c, rank, n_items), "usage_": (m, rank)}
-    bits = {name: _unpack(arrays[name], shapes[name], name) for name in _PACKED}
-    estimator.usage_ = bits["usage_"]
-    n_entries = int(bits["components_"].sum() + bits["alterations_"].sum())
-    shapes = {"usage_counts_": (c, rank), "noise_counts_": (c, n_items), "item_counts_": (c, n_items)}
-    shapes |= {"_hits": (c, n_entries), "carrier_counts_": (c, rank), "_carrier_hits": (c, n_entries)}
-    counts = {name: _counts(arrays[name], shape, name) for name, shape in shapes.items()}
-    estimator.usage_counts_ = counts["usage_counts_"].astype(np.int64)
-    estimator.carrier_counts_ = counts["carrier_counts_"]
-    item_of = arrays["item_of"]
-    _demand(item_of.shape == (n,) and item_of.dtype.kind == "i", "the items of the columns differ")
+    components = _bits(arrays, "components_", (rank, n_items))
+    alterations = _bits(arrays, "alterations_", (c, rank, n_items))
+    n_entries = int(components.sum() + alterations.sum())
+    item_of = _array(arrays, "item_of", "i", (n,))
     _demand(not n or (item_of.min() >= -1 and item_of.max() < n_items), "the items of the columns differ")
     estimator._items = ItemFigures(
         item_of,
-        bits["components_"],
-        bits["alterations_"],
-        counts["item_counts_"],
-        counts["noise_counts_"],
-        counts["_hits"],
-        counts["_carrier_hits"],
+        components,
+        alterations,
+        _counts(arrays, "item_counts_", (c, n_items)),
+        _counts(arrays, "noise_counts_", (c, n_items)),
+        _counts(arrays, "_hits", (c, n_entries)),
+        _counts(arrays, "_carrier_hits", (c, n_entries)),
     )
+    estimator.usage_ = _bits(arrays, "usage_", (m, rank))
+    estimator.usage_counts_ = _counts(arrays, "usage_counts_", (c, rank)).astype(np.int64)
+    estimator.carrier_counts_ = _counts(arrays, "carrier_counts_", (c, rank))
     for name in _SCORES:
-        setattr(estimator, name, _floats(arrays[name], (rank,) if name.startswith("pattern") else (c, rank), name))
-    estimator.history_ = arrays["history_"]
-    _demand(estimator.history_.dtype.kind == "f" and estimator.history_.ndim == 1, "history_ is not a list of numbers")
+        setattr(estimator, name, _array(arrays, name, "f", (rank,) if name.startswith("pattern") else (c, rank)))
+    estimator.history_ = _array(arrays, "history_", "f", (arrays["history_"].size,))
+    estimator.stability_ = None
+    if header["refits"]:
+        shapes = ((rank,), (c, rank), (int(estimator.components_.sum() + estimator.alterations_.sum()),))
+        parts = [
+            _array(arrays, f"stability_{name}", "f", shape) for name, shape in zip(_STABILITY, shapes, strict=True)
+        ]
+        estimator.stability_ = Stability(int(header["refits"]), *parts)
 
 
-def _unpack(packed: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[np.bool_]:
-    count = int(np.prod(shape))
-    _demand(packed.shape == (-(-count // 8),), f"{name} has the wrong length")
-    return np.unpackbits(packed, count=count).astype(bool).reshape(shape)
-
-
-def _counts(counts: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:
-    _demand(counts.dtype.kind == "i" and not (counts < 0).any(), f"{name} does not hold counts")
-    _demand(counts.shape == shape, f"{name} has shape {counts.shape}, expected {shape}")
-    return counts
-
-
-def _restore_names(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+def _restore_facts(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Restore classes, names, the preparation, and the facts about the data."""
     m, _, c, _, n = header["shape"]
     labels, dtype = header["classes"]["labels"], header["classes"]["dtype"]
     _demand(len(labels) == len(set(labels)) == c, "number of classes differs")
     _demand(dtype in _LABEL_TYPES.values() or np.dtype(dtype).kind in "biuf", "labels are of an unknown type")
     estimator.classes_ = np.array(labels, dtype=dtype)
-    numbers = arrays["row_classes"]
-    _demand(numbers.shape == (m,), "number of rows differs")
-    _demand(numbers.dtype.kind == "i" and not (numbers < 0).any(), "classes of the rows are not numbers")
-    estimator.row_labels_ = estimator.classes_[numbers]
-    estimator.class_counts_ = np.bincount(numbers, minlength=c)
-    names = header["item_names"]
-    estimator._item_names = None
-    if names is not None:
-        _demand(len(names) == n and all(isinstance(name, (str, int)) for name in names), "column names differ")
-        estimator._item_names = np.array(names, dtype=object)
-    features = header["feature_names"]
+    row_classes = _counts(arrays, "row_classes", (m,))
+    estimator.row_labels_ = estimator.classes_[row_classes]
+    estimator.class_counts_ = np.bincount(row_classes, minlength=c)
+    estimator._item_names = _names(header["item_names"], n, (str, int), "column names differ")
+    estimator.row_names_ = _names(header["row_names"], m, (str,), "row names differ")
+    features = _names(header["feature_names"], n, (str,), "names of features differ")
     if features is not None:
-        _demand(len(features) == n and all(isinstance(name, str) for name in features), "names of features differ")
-        estimator.feature_names_in_ = np.array(features, dtype=object)
-
-
-def _plain_names(names: NDArray[Any] | None) -> list[Any] | None:
-    return None if names is None else names.tolist()
-
-
-def _restore_extras(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    estimator.row_names_, estimator.preparation_, estimator.stability_ = None, None, None
-    m, rank, c, _, n = header["shape"]
-    names = header["row_names"]
-    if names is not None:
-        _demand(len(names) == m and all(isinstance(name, str) for name in names), "row names differ")
-        estimator.row_names_ = np.array(names, dtype=object)
+        estimator.feature_names_in_ = features
     _demand(isinstance(header["about"], dict), "the facts about the data are not a dictionary")
-    estimator.about_ = header["about"]
+    estimator.about_, estimator.preparation_ = header["about"], None
     if header["preparation"] is not None:
         estimator.preparation_ = Prepare.from_dict(header["preparation"])
         _demand(len(estimator.preparation_.item_names_) == n, "the preparation makes other columns")
-    if header["refits"]:
-        n_entries = int(estimator.components_.sum() + estimator.alterations_.sum())
-        shapes = {"patterns": (rank,), "alterations": (c, rank), "entries": (n_entries,)}
-        parts = {name: _floats(arrays[f"stability_{name}"], shape, name) for name, shape in shapes.items()}
-        estimator.stability_ = Stability(int(header["refits"]), **parts)
 
 
-def _floats(floats: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
-    _demand(floats.dtype.kind == "f" and floats.shape == shape, f"{name} is not an array of numbers")
-    return floats
+def _array(arrays: dict[str, NDArray[Any]], name: str, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    array = arrays[name]
+    _demand(array.dtype.kind == kind, f"{name} has values of type {array.dtype}")
+    _demand(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
+    return array
+
+
+def _counts(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    counts = _array(arrays, name, "i", shape)
+    _demand(not (counts < 0).any(), f"{name} has negative values")
+    return counts
+
+
+def _bits(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    count = int(np.prod(shape))
+    packed = _array(arrays, name, "u", (-(-count // 8),))
+    return np.unpackbits(packed, count=count).astype(bool).reshape(shape)
+
+
+def _names(names: list[Any] | None, count: int, types: tuple[type, ...], otherwise: str) -> NDArray[Any] | None:
+    if names is None:
+        return None
+    _demand(len(names) == count and all(isinstance(name, types) for name in names), otherwise)
+    return np.array(names, dtype=object)
 
 
 def _demand(holds: bool, otherwise: str) -> None:
     if not holds:
         raise ValueError(otherwise)
+
+
+def _plain_names(names: NDArray[Any] | None) -> list[Any] | None:
+    return None if names is None else names.tolist()
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:

@@ -16,21 +16,9 @@ from saltmine.fitted.model import FittedModel
 from saltmine.fitted.summary import Summary, class_in_sentence
 from saltmine.report.payload import payload
 
-STYLES = ("base.css", "map.css", "cards.css", "pictures.css", "small.css")
-# Each file uses what those before it define.
-SCRIPTS = (
-    "dom.js",
-    "roles.js",
-    "overview.js",
-    "pictures.js",
-    "cloud.js",
-    "items.js",
-    "cards.js",
-    "toolbar.js",
-    "usage.js",
-    "downloads.js",
-    "main.js",
-)
+STYLES = ("base", "map", "cards", "pictures", "small")
+# Each script uses what those before it define.
+SCRIPTS = ("dom", "roles", "overview", "pictures", "cloud", "items", "cards", "toolbar", "usage", "downloads", "main")
 # Patterns, and items of each of their parts, in the list for readers without scripts.
 OUTLINE_PATTERNS, OUTLINE_ITEMS = 20, 8
 
@@ -62,8 +50,8 @@ def render(model: FittedModel | Summary, title: str | None = None) -> str:
     """Return the report of a fitted model as the text of an HTML page; see `write_report`."""
     summary = model if isinstance(model, Summary) else Summary(model)
     data = payload(summary, title)
-    css = "".join(_asset(name) for name in STYLES)
-    script = "".join(_asset(name) for name in SCRIPTS)
+    css = "".join(_asset(f"{name}.css") for name in STYLES)
+    script = "".join(_asset(f"{name}.js") for name in SCRIPTS)
     fields = {
         "policy": _policy(css, script),
         "version": escape(data["version"]),
