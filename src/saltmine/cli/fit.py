@@ -29,12 +29,10 @@ FILES = (MODEL, PATTERNS, USAGE, SUMMARY, REPORT)
 # Items of a part in the summary; patterns and classes in the terminal, and items of a part there.
 SUMMARY_ITEMS, SHOWN_PATTERNS, SHOWN_CLASSES, SHOWN_ITEMS = 10, 12, 6, 5
 
-# Options of the search, all but --ranks, and their parameters of estimators where the names differ.
-SEARCH_OPTIONS = (
-    *("algorithm", "alpha", "max_rank", "restarts", "jobs", "seed", "device", "cluster"),
-    *("tau", "candidates", "max_time"),
-)
-PARAMETERS = {"restarts": "n_restarts", "jobs": "n_jobs", "seed": "random_state", "cluster": "client"}
+# Options that set a parameter of the estimator, all but --ranks.
+SAME_NAME = ("algorithm", "alpha", "max_rank", "device", "tau", "candidates", "max_time")
+OTHER_NAME = {"restarts": "n_restarts", "jobs": "n_jobs", "seed": "random_state", "cluster": "client"}
+PARAMETERS = {name: name for name in SAME_NAME} | OTHER_NAME
 # Options that a method without random starts accepts and ignores.
 IGNORED = ("seed", "jobs")
 
@@ -73,7 +71,7 @@ WRITING = (
     options.output_option("out", "Folder for the results."),
     click.option("--title", help="Title of the report."),
     click.option(
-        "--image", metavar="HxW", callback=options.parse_image, help="Size of the image whose pixels are the columns."
+        "--image", metavar="HxW", callback=options.parse_image, help="Size of the image of which columns are pixels."
     ),
     options.FORCE,
 )
@@ -133,7 +131,7 @@ def _fit(items: Items, given: dict[str, Any]) -> Any:
         ranks = {} if given["ranks"] is None else ranks_for(method, given["ranks"], n_classes)
         model = make(
             method,
-            **{PARAMETERS.get(option, option): given[option] for option in known - {"restarts", "ranks"}},
+            **{PARAMETERS[option]: given[option] for option in known - {"restarts", "ranks"}},
             **ranks,
             n_restarts=given["restarts"] or usual_starts(searched, int(np.prod(items.X.shape))),
             binarize=given["binarize"],
@@ -145,7 +143,7 @@ def _fit(items: Items, given: dict[str, Any]) -> Any:
 def options_of(method: str) -> set[str]:
     """Return the options of the search that a method has."""
     parameters = parameters_of(method)
-    known = {option for option in SEARCH_OPTIONS if PARAMETERS.get(option, option) in parameters}
+    known = {option for option, parameter in PARAMETERS.items() if parameter in parameters}
     if METHODS[method].estimator is JointNMF:
         # Its alpha is a weight, not a level.
         known -= {"alpha"}
@@ -155,7 +153,7 @@ def options_of(method: str) -> set[str]:
 def _refuse_other_options(method: str) -> None:
     """Refuse options that were given and that the method does not have."""
     context = click.get_current_context()
-    for option in (*SEARCH_OPTIONS, "ranks"):
+    for option in (*PARAMETERS, "ranks"):
         given = context.get_parameter_source(option) is not ParameterSource.DEFAULT
         if given and option not in IGNORED and option not in options_of(method):
             others = ", ".join(name for name in METHODS if option in options_of(name))

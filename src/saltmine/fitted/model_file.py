@@ -19,12 +19,14 @@ from saltmine.solver.items import ItemFigures
 FORMAT = "saltmine model"
 VERSION = 4
 _SCORES = ("pattern_evidence_", "alteration_evidence_", "pattern_gain_", "alteration_gain_")
-_STABILITY = ("patterns", "alterations", "entries")
 _NUMBERS = ("n_components_", "n_features_in_", "n_iter_", "description_length_", "null_description_length_")
 # Parameters that another machine may not have.
 _RUN_PARAMETERS = ("device", "client")
 # Text gets its width from the labels themselves.
 _LABEL_TYPES = {"O": "object", "U": "str"}
+
+
+Arrays = dict[str, NDArray[Any]]
 
 
 class ModelFileError(ValueError):
@@ -55,12 +57,12 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
     }
     bits = {"components_": items.components, "alterations_": items.alterations, "usage_": estimator.usage_}
     # Boolean arrays are packed eight to a byte.
-    arrays: dict[str, NDArray[Any]] = {name: np.packbits(values) for name, values in bits.items()}
+    arrays: Arrays = {name: np.packbits(values) for name, values in bits.items()}
     arrays |= {name: getattr(estimator, name) for name in ("usage_counts_", "history_", *_SCORES)}
     arrays |= {"item_of": items.item_of, "item_counts_": items.item_counts, "noise_counts_": items.noise_counts}
     arrays |= {"_hits": items.hits, "carrier_counts_": estimator.carrier_counts_, "_carrier_hits": items.carrier_hits}
     if stability is not None:
-        arrays |= {f"stability_{name}": getattr(stability, name) for name in _STABILITY}
+        arrays |= {f"stability_{name}": getattr(stability, name) for name in ("patterns", "alterations", "entries")}
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with whole_file(path) as aside, aside.open("xb") as stream:
@@ -96,7 +98,7 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
     return estimator
 
 
-def _checked_header(arrays: dict[str, NDArray[Any]], path: str) -> dict[str, Any]:
+def _checked_header(arrays: Arrays, path: str) -> dict[str, Any]:
     try:
         header: dict[str, Any] = json.loads(arrays["header"].tobytes())
         known = header["format"] == FORMAT
@@ -113,7 +115,7 @@ def _checked_header(arrays: dict[str, NDArray[Any]], path: str) -> dict[str, Any
     return header
 
 
-def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
     """Restore patterns, usage, counts and scores."""
     m, rank, c, _, n = header["shape"]
     for name in _NUMBERS:
@@ -143,14 +145,13 @@ def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: dict[str, ND
     estimator.history_ = _array(arrays, "history_", "f", (arrays["history_"].size,))
     estimator.stability_ = None
     if header["refits"]:
-        shapes = ((rank,), (c, rank), (int(estimator.components_.sum() + estimator.alterations_.sum()),))
-        parts = [
-            _array(arrays, f"stability_{name}", "f", shape) for name, shape in zip(_STABILITY, shapes, strict=True)
-        ]
-        estimator.stability_ = Stability(int(header["refits"]), *parts)
+        n_entries = int(estimator.components_.sum() + estimator.alterations_.sum())
+        shapes = {"patterns": (rank,), "alterations": (c, rank), "entries": (n_entries,)}
+        parts = {name: _array(arrays, f"stability_{name}", "f", shape) for name, shape in shapes.items()}
+        estimator.stability_ = Stability(int(header["refits"]), **parts)
 
 
-def _restore_facts(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+def _restore_facts(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
     """Restore classes, names, the preparation, and the facts about the data."""
     m, _, c, _, n = header["shape"]
     labels, dtype = header["classes"]["labels"], header["classes"]["dtype"]
@@ -172,20 +173,20 @@ def _restore_facts(estimator: Any, header: dict[str, Any], arrays: dict[str, NDA
         _demand(len(estimator.preparation_.item_names_) == n, "the preparation makes other columns")
 
 
-def _array(arrays: dict[str, NDArray[Any]], name: str, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
+def _array(arrays: Arrays, name: str, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
     array = arrays[name]
     _demand(array.dtype.kind == kind, f"{name} has values of type {array.dtype}")
     _demand(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
     return array
 
 
-def _counts(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+def _counts(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
     counts = _array(arrays, name, "i", shape)
     _demand(not (counts < 0).any(), f"{name} has negative values")
     return counts
 
 
-def _bits(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def _bits(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     count = int(np.prod(shape))
     packed = _array(arrays, name, "u", (-(-count // 8),))
     return np.unpackbits(packed, count=count).astype(bool).reshape(shape)

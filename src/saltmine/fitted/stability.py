@@ -14,6 +14,8 @@ from saltmine.solver.items import entries
 
 Bools = NDArray[np.bool_]
 Shares = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Entries = tuple[Indices, Indices, Indices]
 
 # Attempts to draw groups until every class is there.
 MAX_DRAWS = 1000
@@ -50,9 +52,7 @@ def carried(components: Bools, alterations: Bools, usage_counts: NDArray[np.int6
     return (components[:, None] | alterations.transpose(1, 0, 2)) & used
 
 
-def bootstrap_rows(
-    numbers: NDArray[np.intp], rng: np.random.Generator, groups: NDArray[np.intp] | None = None
-) -> NDArray[np.intp]:
+def bootstrap_rows(numbers: Indices, rng: np.random.Generator, groups: Indices | None = None) -> Indices:
     """Return rows drawn with replacement, as many of every class as it has; whole groups where they are given.
 
     Examples
@@ -71,9 +71,7 @@ def bootstrap_rows(
     return drawn
 
 
-def _bootstrap_groups(
-    numbers: NDArray[np.intp], rng: np.random.Generator, groups: NDArray[np.intp]
-) -> NDArray[np.intp]:
+def _bootstrap_groups(numbers: Indices, rng: np.random.Generator, groups: Indices) -> Indices:
     members = [np.flatnonzero(groups == group) for group in np.unique(groups)]
     for _ in range(MAX_DRAWS):
         drawn = np.concatenate([members[k] for k in rng.integers(len(members), size=len(members))])
@@ -104,7 +102,7 @@ def compare(
     return Stability(n, patterns * share, np.where(altered, kept * share, np.nan), found * share)
 
 
-def _partners(original: Bools, refit: Bools) -> NDArray[np.intp]:
+def _partners(original: Bools, refit: Bools) -> Indices:
     """Return the matching pattern of the refit, one to one by Jaccard index; -1 where none is similar."""
     partner = np.full(len(original), -1, dtype=np.intp)
     if not len(original) or not len(refit):
@@ -119,9 +117,7 @@ def _partners(original: Bools, refit: Bools) -> NDArray[np.intp]:
     return partner
 
 
-def _entries_found(
-    original: Bools, refit: Bools, partner: NDArray[np.intp], parts: tuple[NDArray[np.intp], ...]
-) -> Bools:
+def _entries_found(original: Bools, refit: Bools, partner: Indices, parts: Entries) -> Bools:
     """Return which entries the matching pattern has in the same role.
 
     An item of a single class is found if that class alone has it; a shared one if all classes that had it have it; an
@@ -140,7 +136,7 @@ def _entries_found(
     return found
 
 
-def _alterations_found(found: Bools, parts: tuple[NDArray[np.intp], ...], shape: tuple[int, ...]) -> Bools:
+def _alterations_found(found: Bools, parts: Entries, shape: tuple[int, ...]) -> Bools:
     """Return the alterations, (c, r), of which at least half of the items came back."""
     pattern, _, owner = parts
     own = owner >= 0

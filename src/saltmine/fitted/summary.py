@@ -14,6 +14,8 @@ from saltmine.fitted.model import FittedModel, specific_class
 from saltmine.fitted.pattern_table import ADDED, ONLY, SHARED, pattern_table, role_names
 from saltmine.solver.items import entries
 
+Indices = NDArray[np.intp]
+
 ALTERED = "altered"
 _NUMBERS = ("evidence", "gain", "p_value", "q_value", "stability")
 # Largest q-value with which a claim counts as confirmed.
@@ -57,8 +59,8 @@ class Part:
 
     role: int
     kind: str
-    items: NDArray[np.intp]
-    entries: NDArray[np.intp]
+    items: Indices
+    entries: Indices
     evidence: float | None
     gain: float | None
     stability: float | None
@@ -135,7 +137,7 @@ class Summary:
         self.patterns = [_pattern(model, s) for s in range(model.n_components_)]
         self._fill_parts(pattern, item, owner)
 
-    def _fill_parts(self, pattern: NDArray[np.intp], item: NDArray[np.intp], owner: NDArray[np.intp]) -> None:
+    def _fill_parts(self, pattern: Indices, item: Indices, owner: Indices) -> None:
         """Give every pattern its parts: entries of the same role and kind, strongest first."""
         stability = self.model.stability_
         role = np.where(owner < 0, specific_class(self.model.usage_counts_)[pattern], owner)
@@ -202,7 +204,7 @@ class Summary:
 
     def title(self, pattern: PatternSummary) -> str:
         """Return the strongest items of a pattern as its title."""
-        return ", ".join(str(self.item_names[item]) for item, _ in pattern.title)
+        return ", ".join(" ".join(str(self.item_names[item]).split()) for item, _ in pattern.title)
 
     def describe(self, part: Part, max_items: int, brief: bool = False) -> str:
         """Return a part of a pattern as text: the class that it belongs to, and its strongest items.
@@ -225,7 +227,7 @@ class Summary:
 # ---------------------------------------------------------------------- parts of the summary
 
 
-def _classes(model: FittedModel, row_classes: NDArray[np.intp]) -> list[ClassSummary]:
+def _classes(model: FittedModel, row_classes: Indices) -> list[ClassSummary]:
     reached = np.bincount(row_classes[model.usage_.any(axis=1)], minlength=len(model.classes_))
     labels = [str(label) for label in model.classes_.tolist()]
     # Data without labels have one class, whose number means nothing to a reader.
@@ -254,11 +256,7 @@ def _pattern(model: FittedModel, s: int) -> PatternSummary:
 
 
 def _strength(
-    model: FittedModel,
-    hits: NDArray[np.int64],
-    pattern: NDArray[np.intp],
-    item: NDArray[np.intp],
-    role: NDArray[np.intp],
+    model: FittedModel, hits: NDArray[np.int64], pattern: Indices, item: Indices, role: Indices
 ) -> NDArray[np.float64]:
     """Return how much an item says about its pattern: hits times the logarithm of the lift.
 

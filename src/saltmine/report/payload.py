@@ -17,6 +17,9 @@ from saltmine.fitted.model import FittedModel
 from saltmine.fitted.summary import Part, Summary, significant
 from saltmine.report.layout import Layout, kind_of_items, layout_of
 
+Bools = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+
 # Items shown of a part: the first of these limits with which all of them take less than the budget of characters.
 LIMITS = (150, 75, 40, 20, 10, 5)
 BUDGET = 2_500_000
@@ -143,7 +146,7 @@ def _patterns(summary: Summary, kind: str) -> dict[str, Any]:
     }
 
 
-def _choose_limit(summary: Summary) -> tuple[int, NDArray[np.intp]]:
+def _choose_limit(summary: Summary) -> tuple[int, Indices]:
     """Return how many items of a part fit into the page, and which items are then in it."""
     parts = [part.items for pattern in summary.patterns for part in pattern.parts]
     n_classes = len(summary.classes)
@@ -158,7 +161,7 @@ def _choose_limit(summary: Summary) -> tuple[int, NDArray[np.intp]]:
 
 
 def _part(
-    summary: Summary, part: Part, is_specific: bool, limit: int, position: NDArray[np.intp], layout: Layout | None
+    summary: Summary, part: Part, is_specific: bool, limit: int, position: Indices, layout: Layout | None
 ) -> dict[str, Any]:
     """Return a part with its strongest items; ``position`` says where the page has an item."""
     kept = part.entries[:limit]
@@ -196,7 +199,7 @@ def _bit_set(places: NDArray[np.int64], n_places: int) -> str:
 # ---------------------------------------------------------------------- ones that patterns cover
 
 
-def share_of_ones_covered(model: FittedModel, row_classes: NDArray[np.intp]) -> float:
+def share_of_ones_covered(model: FittedModel, row_classes: Indices) -> float:
     """Return the share of the ones that patterns cover.
 
     The data are not kept, but the counts are: ones + covered cells = 2 covered ones + cells in error.
@@ -211,7 +214,7 @@ def share_of_ones_covered(model: FittedModel, row_classes: NDArray[np.intp]) -> 
     return (ones + covered - int(model.noise_counts_.sum())) / 2 / ones
 
 
-def _covered_cells(usage: NDArray[np.bool_], patterns: NDArray[np.bool_]) -> int:
+def _covered_cells(usage: Bools, patterns: Bools) -> int:
     """Return the number of ones of the Boolean product; equal rows and equal items are multiplied once."""
     rows, row_counts = _distinct(usage)
     items, item_counts = _distinct(patterns.T)
@@ -224,7 +227,7 @@ def _covered_cells(usage: NDArray[np.bool_], patterns: NDArray[np.bool_]) -> int
     return cells
 
 
-def _distinct(rows: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+def _distinct(rows: Bools) -> tuple[Bools, Indices]:
     packed, counts = np.unique(np.packbits(rows, axis=1), axis=0, return_counts=True)
     return np.unpackbits(packed, axis=1, count=rows.shape[1]).astype(bool), counts
 
@@ -233,10 +236,7 @@ def _distinct(rows: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.in
 
 
 def usage_lines(
-    usage: NDArray[np.bool_],
-    row_classes: NDArray[np.intp],
-    usage_counts: NDArray[np.int64],
-    row_names: NDArray[Any] | None,
+    usage: Bools, row_classes: Indices, usage_counts: NDArray[np.int64], row_names: NDArray[Any] | None
 ) -> dict[str, Any]:
     """Return the usage as lines of shares from 0 to 255, class by class.
 
@@ -267,7 +267,7 @@ def usage_lines(
     }
 
 
-def pattern_order(usage_counts: NDArray[np.int64]) -> NDArray[np.intp]:
+def pattern_order(usage_counts: NDArray[np.int64]) -> Indices:
     """Return the order of the patterns: used by many classes first, the same classes together, frequent ones first.
 
     Examples
