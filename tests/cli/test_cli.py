@@ -312,7 +312,7 @@ def test_report_writes_a_page_from_a_model(fitted, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", ["fit", "transform", "predict", "report", "score", "generate", "demo", "completion"]
+    "command", ["fit", "transform", "predict", "report", "compare", "score", "generate", "demo", "completion"]
 )
 def test_every_command_has_help_with_an_example(command):
     result = run(command, "--help")

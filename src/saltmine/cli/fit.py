@@ -65,7 +65,7 @@ SEARCHING = (
     options.MAX_TIME,
     click.option("--device", metavar="NAME", help="Run the relaxed solve on a device, as cuda."),
     click.option("--cluster", metavar="ADDRESS", help="Dask cluster to share the work, as tcp://host:8786."),
-    click.option("--stability", type=options.COUNT, metavar="REFITS", help="Assess stability with bootstrap refits."),
+    click.option("--stability", type=options.COUNT, metavar="REFITS", help="Bootstrap refits that assess stability."),
 )
 WRITING = (
     options.output_option("out", "Folder for the results."),

@@ -14,7 +14,8 @@ from saltmine.cli import options
 from saltmine.cli.apply import as_classes, load_model
 from saltmine.cli.data import read_for_model
 from saltmine.cli.errors import WrongUse, user_mistakes
-from saltmine.cli.output import Notes, as_json
+from saltmine.cli.output import Notes
+from saltmine.cli.output import as_json as to_json
 from saltmine.datasets import Planted, make_planted
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure, residual
 
@@ -29,7 +30,7 @@ def _sizes(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
 
 
 @click.command()
-@click.argument("output", type=click.Path(path_type=Path))
+@click.argument("output", type=options.PATH)
 @click.option("--rows", default="500,500", callback=_sizes, help="Rows of every class.")
 @click.option("--columns", type=options.COUNT, default=800, help="Number of columns.")
 @click.option("--patterns", type=click.IntRange(min=0), default=24, help="Number of patterns.")
@@ -68,7 +69,7 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
 @options.MODEL
 @options.DATA
 @options.add_options(options.TRUTH, *options.READING, options.JSON, options.QUIET)
-def score(model: Path, data: Path, truth: Path | None, quiet: bool, **given: Any) -> None:
+def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: bool, **reading: Any) -> None:
     """Say how well MODEL describes the DATA it was fitted on, and how close it comes to planted truth.
 
     Class rank counts the patterns with more than one item and row in a class; errors per one are the cells that the
@@ -81,9 +82,8 @@ def score(model: Path, data: Path, truth: Path | None, quiet: bool, **given: Any
       saltmine score out/model.salt planted.npz
       saltmine score out/model.salt planted.csv --target class --truth planted.truth.npz
     """
-    prints_json = given.pop("as_json")
     fitted = load_model(model)
-    X, table = read_for_model(data, fitted, given, Notes(quiet))
+    X, table = read_for_model(data, fitted, reading, Notes(quiet))
     if table.shape[0] != len(fitted.row_labels_):
         raise WrongUse(
             f"{data} has {table.shape[0]} rows, but the model was fitted on {len(fitted.row_labels_)}; give it the "
@@ -119,8 +119,8 @@ def score(model: Path, data: Path, truth: Path | None, quiet: bool, **given: Any
                 "planted_class_rank": _per_class(np.unique(planted.y), class_rank(planted)),
                 "planted_description_length": description_length(**{name: getattr(planted, name) for name in ARRAYS}),
             }
-    if prints_json:
-        click.echo(as_json(figures))
+    if as_json:
+        click.echo(to_json(figures))
     else:
         for name, value in figures.items():
             click.echo(f"{name.replace('_', ' '):<28}{_as_text(value)}")

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.solver.items import ItemFigures
+
 if TYPE_CHECKING:
+    # The module imports this one.
     from saltmine.fitted.stability import Stability
-    from saltmine.solver.items import ItemFigures
 
 
 @runtime_checkable

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from saltmine.colours import SHARED, class_colours
 from saltmine.fitted.model import FittedModel
 from saltmine.fitted.summary import Summary
-
-if TYPE_CHECKING:
-    from saltmine.io.table import Table
+from saltmine.io.table import Table
 
 # Patterns, and items of each of their parts.
 SHOWN, ITEMS = 10, 6
