@@ -27,7 +27,7 @@ __all__ = ["Comparison", "compare"]
 
 # Level at which a pattern counts as explained by chance, the default of CSalt.
 ALPHA = 0.01
-# Columns of the table that get a panel, with what stands above it; those that are missing get none.
+# Columns of the table that get a panel, and its title; missing columns get none.
 PANELS = {
     "of_null": "description length\n(share of that without patterns)",
     "rss": "cells in error",
@@ -46,13 +46,13 @@ class Comparison:
     Attributes
     ----------
     table : DataFrame
-        One row per method; `compare` says what the columns are. ``plot()`` draws it.
+        One row per method; `compare` documents the columns. ``plot()`` draws it.
     rows : list of dict
         A row of the table per method.
     models : dict
         The fitted estimators by the names of the methods.
     failed : dict
-        Why a method gave nothing, by its name.
+        The reasons of methods that could not be fitted, by name.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Comparison:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per method; `compare` says what the columns are."""
+        """One row per method; `compare` documents the columns."""
         return pd.DataFrame(self.rows)
 
     def __repr__(self) -> str:
@@ -71,7 +71,7 @@ class Comparison:
         return str(self.table.to_html())
 
     def plot(self) -> Figure:
-        """Draw the table: a panel per figure, a bar per method."""
+        """Draw the table: a panel per column, a bar per method."""
         return draw(self.table)
 
 
@@ -100,16 +100,16 @@ def compare(
         Of `saltmine.methods.METHODS`: csalt, paper, primp, asso, dbssl, mdldbssl, diffnorm, jsmf, rjsnmf,
         jnmf, inmf; all of them by default.
     ranks : int or tuple, optional
-        How many shared patterns, and patterns of each class, to look for at most, as (8, 4, 4); for the methods that
-        can be told (Asso and iNMF get the sum). By default they choose by description length.
+        Maximum number of shared patterns and of patterns of each class, as (8, 4, 4), for the methods that have such
+        a parameter (Asso and iNMF get the sum). By default they choose by description length.
     truth : result of `make_planted`, optional
-        What was planted.
+        The planted patterns.
     n_restarts : int, optional
-        Random starts of the methods that have them. By default as many as the command line takes: 5 of `CSalt` and
-        `Primp` where there are no more than a million cells, else 1.
+        Random starts of the methods that have them. By default, as on the command line, 5 for `CSalt` and `Primp` on
+        data with up to a million cells, else 1.
     random_state : int
     max_time : float, optional
-        Most seconds for DiffNorm, which may take long.
+        Time limit in seconds for DiffNorm, which may take long.
     binarize, item_names, row_names, verbose
         As in `CSalt` and its ``fit``.
     on_result : callable, optional
@@ -121,11 +121,11 @@ def compare(
 
         - ``method``;
         - ``description_length``: f in nats, the same for all methods; ``of_null``: its share of that without patterns;
-        - ``rss``: cells that the patterns get wrong;
+        - ``rss``: cells in error;
         - ``patterns``: how many, of which ``common`` are used by several classes, ``specific`` by one, and ``altered``
           ones are common with items that only some of the classes have;
-        - ``by_chance``: patterns for which there is little evidence: chance shows as much anywhere in the data with a
-          probability that may be above 0.01;
+        - ``by_chance``: patterns with little evidence: the probability that chance shows as much anywhere in the data
+          may be above 0.01;
         - ``items``, ``rows``: mean size of the patterns;
         - ``seconds`` of the fit;
         - with ``truth``: ``f_measure``, ``alteration_recall``, and ``rank_error``, the mean over the classes of the
@@ -147,7 +147,7 @@ def compare(
             "compare needs y, the labels of the rows: it is about what classes share and what they do not."
         )
     n_classes = len(class_numbers(y)[0])
-    told = {name: {} if ranks is None else ranks_for(name, ranks, n_classes) for name in chosen}
+    rank_parameters = {name: {} if ranks is None else ranks_for(name, ranks, n_classes) for name in chosen}
     given = {"random_state": random_state, "max_time": max_time, "binarize": binarize, "verbose": verbose}
     done = Comparison()
     for name in chosen:
@@ -155,7 +155,7 @@ def compare(
             load_compiled(name)
             begin = time.perf_counter()
             starts = n_restarts or usual_starts(name, int(np.prod(np.shape(X))))
-            model = make(name, n_restarts=starts, **given, **told[name])
+            model = make(name, n_restarts=starts, **given, **rank_parameters[name])
             model.fit(X, y, item_names=item_names, row_names=row_names)
             seconds = time.perf_counter() - begin
         except (ImportError, ValueError, MemoryError) as error:

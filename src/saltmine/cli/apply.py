@@ -29,7 +29,7 @@ OUTPUT = options.output_option(None, "File for the table; standard output if not
 @options.DATA
 @options.add_options(*options.READING, OUTPUT, options.JSON, options.QUIET)
 def transform(model: Path, data: Path, output: Path | None, as_json: bool, quiet: bool, **reading: Any) -> None:
-    """Say which patterns of MODEL the rows of DATA use.
+    """Print which patterns of MODEL the rows of DATA use.
 
     DATA is prepared as the data of the fit was. Prints a csv table with a line per row and a 0/1 column per pattern.
     The classes of the rows, where they are given (--target, --labels), decide which alterations count; else they are
@@ -56,10 +56,10 @@ def transform(model: Path, data: Path, output: Path | None, as_json: bool, quiet
 def predict(
     model: Path, data: Path, lengths: bool, output: Path | None, as_json: bool, quiet: bool, **reading: Any
 ) -> None:
-    """Say to which class of MODEL the rows of DATA belong.
+    """Predict the class of the rows of DATA with MODEL.
 
-    It is the class whose patterns describe the row in the fewest nats. Prints a csv table with a line per row; where
-    the classes are known (--target, --labels), the share of right answers goes to standard error.
+    The predicted class is the one whose patterns describe the row in the fewest nats. Prints a csv table with a line
+    per row; where the classes are known (--target, --labels), the accuracy goes to standard error.
 
     \b
     Examples:

@@ -64,11 +64,10 @@ def parse_methods(ctx: click.Context, param: click.Parameter, value: str) -> lis
 def compare(data: Path, methods: list[str], **given: Any) -> None:
     """Fit several methods to DATA, and put what they found side by side.
 
-    The table says for every method: the description length in nats, the same for all, and its share of that without
-    patterns; the cells in error (RSS); how many patterns were found, how many of them are common to several classes,
-    specific to one, common but altered, and how many chance may explain; their mean numbers of items and rows; and the
-    seconds it took. For planted data also F-measure, recall of the alterations (rec V), and by how many patterns each
-    class is off.
+    The table has for every method: the description length in nats, computed alike for all, and its share of that
+    without patterns; the cells in error (RSS); the number of patterns, of those common to several classes, specific to
+    one, common but altered, and of those that chance may explain; their mean numbers of items and rows; and the
+    seconds. For planted data also F-measure, recall of the alterations (rec V), and the rank error of the classes.
 
     The folder gets the table as comparison.csv and comparison.md, a figure (comparison.png), and every model under the
     name of its method, for 'saltmine report' and 'saltmine score'.

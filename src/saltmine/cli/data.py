@@ -99,7 +99,7 @@ def _without_classes(path: Path, table: Table, otherwise: str) -> str:
         columns = ", ".join(str(column) for column in likely[:8])
         more = ", ..." if len(likely) > 8 else ""
         return f"Which column of {path} holds the classes, {columns}{more}? Name it with --target{otherwise}."
-    return f"{path} says nothing about classes; name a file that does with --labels{otherwise}."
+    return f"{path} holds no classes; name a file that does with --labels{otherwise}."
 
 
 def about(path: Path, items: Items, given: dict[str, Any]) -> dict[str, Any]:

@@ -18,11 +18,11 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "sho
 # In the order in which they are used: the module of each command and its line in the help.
 COMMANDS = {
     "fit": ("saltmine.cli.fit", "Find patterns in DATA; write model, tables and report."),
-    "transform": ("saltmine.cli.apply", "Say which patterns of MODEL the rows of DATA use."),
-    "predict": ("saltmine.cli.apply", "Say to which class of MODEL the rows of DATA belong."),
+    "transform": ("saltmine.cli.apply", "Print which patterns of MODEL the rows of DATA use."),
+    "predict": ("saltmine.cli.apply", "Predict the class of the rows of DATA with MODEL."),
     "report": ("saltmine.cli.apply", "Write the report of MODEL as one HTML page."),
     "compare": ("saltmine.cli.compare", "Fit several methods to DATA and compare what they found."),
-    "score": ("saltmine.cli.planted", "Say how well MODEL describes the DATA it was fitted on."),
+    "score": ("saltmine.cli.planted", "Print how well MODEL describes the DATA it was fitted on."),
     "generate": ("saltmine.cli.planted", "Make data with planted patterns, to try things on."),
     "reproduce": ("saltmine.cli.reproduce", "Run an experiment of the paper."),
     "demo": ("saltmine.cli.demo", "Compare handwritten threes and eights."),

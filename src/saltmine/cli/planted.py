@@ -70,7 +70,7 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
 @options.DATA
 @options.add_options(options.TRUTH, *options.READING, options.JSON, options.QUIET)
 def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: bool, **reading: Any) -> None:
-    """Say how well MODEL describes the DATA it was fitted on, and how close it comes to planted truth.
+    """Print how well MODEL describes the DATA it was fitted on, and how close it comes to planted truth.
 
     Class rank counts the patterns with more than one item and row in a class; errors per one are the cells that the
     patterns get wrong for every one in the data; accuracy is that of predict on the rows of the fit; F-measure and

@@ -190,7 +190,7 @@ class Summary:
 
     @cached_property
     def facts(self) -> list[str]:
-        """What was analysed: source, rows, columns and share of ones, in a few words each."""
+        """Source, rows, columns and share of ones of the data, as short texts."""
         named = self.classes[:MAX_CLASSES_IN_FACTS]
         sizes = ", ".join(f"{entry.rows:,} {class_in_sentence(entry.name)}" for entry in named)
         rest = len(self.classes) - len(named)
@@ -258,9 +258,9 @@ def _pattern(model: FittedModel, s: int) -> PatternSummary:
 def _strength(
     model: FittedModel, hits: NDArray[np.int64], pattern: Indices, item: Indices, role: Indices
 ) -> NDArray[np.float64]:
-    """Return how much an item says about its pattern: hits times the logarithm of the lift.
+    """Return how typical each item is of its pattern: hits times the logarithm of the lift.
 
-    An item that all rows have says nothing, however often it is hit. Items of one class are judged in that class.
+    An item that all rows have has strength 0. Items of one class are counted in that class only.
     """
     strength = np.zeros(len(pattern))
     for a, size in enumerate(model.class_counts_):
@@ -318,7 +318,7 @@ def answer(
 
 
 def _weak_patterns(patterns: Sequence[PatternSummary]) -> str:
-    """Say how many patterns of a method that does not test them may be due to chance."""
+    """Return a sentence with the number of patterns that may be due to chance; empty if there are none."""
     weak = sum(pattern.evidence is not None and pattern.evidence < LITTLE_EVIDENCE for pattern in patterns)
     if not weak:
         return ""
@@ -327,7 +327,7 @@ def _weak_patterns(patterns: Sequence[PatternSummary]) -> str:
 
 
 def _unconfirmed_patterns(patterns: Sequence[PatternSummary]) -> str:
-    """Say how many patterns of one class occur in other classes about as often."""
+    """Return a sentence with the number of patterns of one class that are not confirmed; empty if there are none."""
     own = [pattern for pattern in patterns if pattern.kind == ONLY]
     unconfirmed = sum(any(part.unconfirmed for part in pattern.parts) for pattern in own)
     if not unconfirmed:
@@ -337,7 +337,7 @@ def _unconfirmed_patterns(patterns: Sequence[PatternSummary]) -> str:
 
 
 def _specific_patterns(classes: Sequence[ClassSummary], patterns: Sequence[PatternSummary]) -> list[str]:
-    """Say how many patterns each class has for itself; the classes with most of them by name."""
+    """Return the numbers of patterns of one class as text; only the classes with most of them by name."""
     own = [sum(pattern.specific_class == a for pattern in patterns) for a in range(len(classes))]
     ranked = sorted((a for a in range(len(classes)) if own[a]), key=lambda a: -own[a])
     named, rest = ranked[:MAX_CLASSES_IN_ANSWER], ranked[MAX_CLASSES_IN_ANSWER:]
@@ -348,7 +348,7 @@ def _specific_patterns(classes: Sequence[ClassSummary], patterns: Sequence[Patte
 
 
 def _altered_patterns(classes: Sequence[ClassSummary], patterns: Sequence[PatternSummary], n_shared: int) -> str:
-    """Say how many of the shared patterns are altered, and by which classes."""
+    """Return as text how many of the shared patterns are altered, and by which classes."""
     altered = [pattern for pattern in patterns if pattern.kind == ALTERED]
     if not n_shared:
         return ""
