@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 
 from saltmine import CSalt, Primp
-from saltmine.fitted.summary import ClassSummary, Part, PatternSummary, Summary, answer
+from saltmine.fitted.summary import Summary
 from saltmine.report import render, write_report
 from saltmine.report.layout import kind_of_items, layout_of
 from saltmine.report.page import outline
@@ -170,49 +170,6 @@ def test_the_share_of_ones_that_patterns_cover(planted, fitted):
 
 
 # ---------------------------------------------------------------------- words
-
-
-def _classes(*names):
-    return [ClassSummary(name, name, rows=10, reached=5) for name in names]
-
-
-def _pattern(kind, usage, *roles):
-    owner = usage.index(max(usage)) if kind == "only" else -1
-    parts = [Part(role, kind, np.arange(2), np.arange(2), 9.0, 9.0, None, unconfirmed=0) for role in roles]
-    return PatternSummary(0, kind, owner, 2, usage, 9.0, 9.0, None, parts)
-
-
-@pytest.mark.parametrize(
-    ("names", "patterns", "expected"),
-    [
-        ("ab", [], "No pattern: nothing in these data occurs together more often than chance explains."),
-        (
-            ["all rows"],
-            [_pattern("shared", [5], -1)] * 2,
-            "2 patterns of items that occur together more often than chance explains; 50 % of the rows use some.",
-        ),
-        (
-            ["Mainz", "3"],
-            [_pattern("shared", [5, 5], -1), _pattern("only", [0, 2], 1)],
-            "2 patterns: 1 is shared by both classes, 1 belongs to class 3 only; no class alters what is shared.",
-        ),
-        (["Mainz", "Trier"], [_pattern("only", [4, 0], 0)] * 2, "2 patterns: 2 belong to Mainz only."),
-        (
-            ["Mainz", "Trier", "Köln"],
-            [_pattern("altered", [1, 1, 0], -1, 0), *[_pattern("altered", [1, 1, 1], -1, 0, 2)] * 2],
-            "3 patterns: 2 are shared by all 3 classes, 1 is shared by some of the 3 classes; "
-            "all shared ones are altered (3 by Mainz, 2 by Köln).",
-        ),
-        (
-            ["u", "v", "w", "x", "y", "z"],
-            [_pattern("only", np.eye(6, dtype=int)[k].tolist(), k) for k in range(6)],
-            "6 patterns: 1 belongs to class u only, 1 belongs to class v only, 1 belongs to class w only, "
-            "1 belongs to class x only, 2 belong to one of 2 other classes only.",
-        ),
-    ],
-)
-def test_the_answer_in_words(names, patterns, expected):
-    assert answer(_classes(*names), patterns) == expected
 
 
 def test_facts_say_what_was_analysed(shop_model):
