@@ -28,8 +28,7 @@ from benchmarks.planted import run_nmf
 from experiments.measuring import run_to_csv, timed
 from experiments.planted import FIRST_SEED, SHAPES, true_length
 from saltmine.baselines.joint_nmf_search import round_joint
-from saltmine.comparison.figure import draw
-from saltmine.comparison.table import figures, load_compiled
+from saltmine.comparison import draw, figures, load_compiled
 from saltmine.data.bits import BitMatrix
 from saltmine.data.stacking import StackedMatrix
 from saltmine.datasets import make_planted

@@ -18,7 +18,7 @@ from experiments import EXPERIMENTS, find
 from experiments.experiment import Experiment, Task
 from experiments.running import Forecast, TaskResult, run_all
 from experiments.store import FILE, Store, back_up
-from saltmine.cli.errors import Commands, Failed, Interrupted, WrongUse, user_mistakes
+from saltmine.cli.errors import Failed, Interrupted, OneLineErrors, WrongUse, user_mistakes
 from saltmine.cli.options import QUIET
 from saltmine.cli.output import Notes
 from saltmine.io import ReadError
@@ -48,16 +48,10 @@ class Options:
     quiet: bool
 
 
-class ExperimentCommands(Commands):
-    """The group of experiments; its errors name the right command."""
+class ExperimentCommands(OneLineErrors):
+    """The group of experiments."""
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        try:
-            return super().invoke(ctx)
-        except Failed as error:
-            text = error.message.replace("'saltmine --debug", "'python -m experiments --debug")
-            raise type(error)(text) from error.__cause__
+    program = "python -m experiments"
 
 
 @click.group(cls=ExperimentCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

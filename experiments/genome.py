@@ -20,7 +20,7 @@ from experiments.measuring import timed
 from experiments.simulated_genomes import Genomes, Program, simulate_genomes
 from experiments.simulated_genomes.germline import import_msprime
 from saltmine import CSalt
-from saltmine.comparison.table import load_compiled
+from saltmine.comparison import load_compiled
 
 QUICK = 1e8
 SEEDS = (5001, 5002, 5003)

@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.experiment import Experiment, Row, Task
 from experiments.measuring import timed
-from saltmine.comparison.table import load_compiled
+from saltmine.comparison import load_compiled
 from saltmine.datasets import Planted, make_planted
 from saltmine.datasets.planted import membership_of
 from saltmine.methods import make

@@ -27,7 +27,7 @@ from experiments.text_products import (
     largest_patterns,
     products_of,
 )
-from saltmine.comparison.table import load_compiled
+from saltmine.comparison import load_compiled
 from saltmine.methods import make
 
 #: Methods as `saltmine.methods` knows them, and what they are told: 30 patterns at most, or 30 and 15 of each kind.

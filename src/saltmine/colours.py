@@ -1,4 +1,4 @@
-"""Colours of plots and reports: pink for what is shared, then one colour per class, told apart by colour-blind eyes."""
+"""Colours of plots and reports, safe for colour-blind readers: pink for shared items, then one colour per class."""
 
 from __future__ import annotations
 

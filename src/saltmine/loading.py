@@ -1,4 +1,4 @@
-"""Model files back into estimators."""
+"""Load model files."""
 
 from __future__ import annotations
 
@@ -15,16 +15,12 @@ from saltmine.fitted.model_file import read_model
 
 
 def load(path: str | PathLike[str]) -> Any:
-    """Read a model that ``save`` wrote.
-
-    Returns
-    -------
-    The estimator that was saved, fitted
+    """Return the fitted estimator of a file that ``save`` wrote.
 
     Raises
     ------
     saltmine.fitted.model_file.ModelFileError
-        For a file that is damaged, of a newer version, or no model at all.
+        If the file is damaged, of another version, or not a model.
 
     Examples
     --------

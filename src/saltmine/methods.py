@@ -1,4 +1,4 @@
-"""All methods by the names that comparisons and the command line call them."""
+"""All methods by the names that comparisons and the command line use."""
 
 from __future__ import annotations
 
@@ -6,38 +6,42 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# Data of as many cells is searched from several starts by default: it takes seconds.
-SMALL, STARTS_OF_SMALL = 1_000_000, 5
+from saltmine.baselines import Asso, Dbssl, DiffNorm, JointNMF, MdlDbssl
+from saltmine.estimators import CSalt, Primp
+from saltmine.parameters import check_ranks, spread_ranks
+
+# Data with at most so many cells is searched from several starts by default: that takes seconds.
+SMALL_CELLS, SMALL_STARTS = 1_000_000, 5
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method: what tables call it, the estimator of `saltmine` that it is, and what makes it this one."""
+    """A method: its title in tables, its estimator, and the parameters that are fixed."""
 
     title: str
-    estimator: str
+    estimator: Any
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    # Whether it looks for what tells classes apart; the others describe all rows as one class.
+    # Whether it compares classes; the others describe all rows as one class.
     knows_classes: bool = True
 
 
 METHODS: dict[str, Method] = {
-    "csalt": Method("C-Salt", "CSalt"),
-    "paper": Method("C-Salt as published", "CSalt", {"algorithm": "paper"}),
-    "primp": Method("Primp", "Primp", knows_classes=False),
-    "asso": Method("Asso", "Asso", knows_classes=False),
-    "dbssl": Method("Dbssl", "Dbssl"),
-    "mdldbssl": Method("MdlDbssl", "MdlDbssl"),
-    "diffnorm": Method("DiffNorm", "DiffNorm"),
-    "jsmf": Method("JSMF", "JointNMF", {"penalty": "jsmf"}),
-    "rjsnmf": Method("RJSNMF", "JointNMF", {"penalty": "rjsnmf"}),
-    "jnmf": Method("JNMF", "JointNMF", {"penalty": "jnmf"}),
-    "inmf": Method("iNMF", "JointNMF", {"penalty": "inmf"}),
+    "csalt": Method("C-Salt", CSalt),
+    "paper": Method("C-Salt as published", CSalt, {"algorithm": "paper"}),
+    "primp": Method("Primp", Primp, knows_classes=False),
+    "asso": Method("Asso", Asso, knows_classes=False),
+    "dbssl": Method("Dbssl", Dbssl),
+    "mdldbssl": Method("MdlDbssl", MdlDbssl),
+    "diffnorm": Method("DiffNorm", DiffNorm),
+    "jsmf": Method("JSMF", JointNMF, {"penalty": "jsmf"}),
+    "rjsnmf": Method("RJSNMF", JointNMF, {"penalty": "rjsnmf"}),
+    "jnmf": Method("JNMF", JointNMF, {"penalty": "jnmf"}),
+    "inmf": Method("iNMF", JointNMF, {"penalty": "inmf"}),
 }
 
 
 def check_methods(methods: Iterable[str] | None) -> list[str]:
-    """Return the names of the methods, each once; "all" stands for all of them.
+    """Return the names of methods without repetition; "all" or None stands for all of them.
 
     Examples
     --------
@@ -57,7 +61,7 @@ def check_methods(methods: Iterable[str] | None) -> list[str]:
 
 
 def parameters_of(name: str) -> set[str]:
-    """Return the parameters of a method that are free to choose.
+    """Return the names of the parameters of a method that are not fixed.
 
     Examples
     --------
@@ -65,11 +69,11 @@ def parameters_of(name: str) -> set[str]:
     (True, False)
     """
     method = METHODS[name]
-    return set(_kind(method)._get_param_names()) - set(method.fixed)
+    return set(method.estimator._get_param_names()) - set(method.fixed)
 
 
 def make(name: str, **parameters: Any) -> Any:
-    """Return the estimator of a method, with those of the parameters that it has.
+    """Return the estimator of a method with the given parameters; those that it does not have are ignored.
 
     Examples
     --------
@@ -78,24 +82,22 @@ def make(name: str, **parameters: Any) -> Any:
     """
     method, known = METHODS[name], parameters_of(name)
     chosen = {parameter: value for parameter, value in parameters.items() if parameter in known}
-    return _kind(method)(**method.fixed, **chosen)
+    return method.estimator(**method.fixed, **chosen)
 
 
 def ranks_for(name: str, ranks: Any, n_classes: int) -> dict[str, Any]:
-    """Return the parameter that tells a method how many patterns to look for; none for those that find it themselves.
+    """Return the parameter that sets the number of patterns of a method; none for methods that find it themselves.
 
     Parameters
     ----------
     ranks : int or tuple
-        Shared patterns and those of each class, as `Dbssl` takes them. Methods that make no difference get the sum.
+        Shared patterns and those of each class, as in `Dbssl`. Methods without this distinction get the sum.
 
     Examples
     --------
     >>> ranks_for("asso", (8, 4, 4), 2), ranks_for("dbssl", (8, 4), 2), ranks_for("csalt", 8, 2)
     ({'rank': 16}, {'ranks': (8, 4, 4)}, {})
     """
-    from saltmine.parameters import check_ranks, spread_ranks
-
     check_ranks(ranks, or_none=False)
     spread = spread_ranks(ranks, n_classes)
     if name == "asso":
@@ -108,18 +110,11 @@ def ranks_for(name: str, ranks: Any, n_classes: int) -> dict[str, Any]:
 
 
 def usual_starts(name: str, n_cells: int) -> int:
-    """Return the number of random starts that are worth their time: of saltmine's own solver several on small data.
+    """Return the default number of random starts: several for saltmine's own solver on small data, else one.
 
     Examples
     --------
     >>> usual_starts("csalt", 400 * 39), usual_starts("csalt", 2000 * 4000), usual_starts("paper", 400 * 39)
     (5, 1, 1)
     """
-    return STARTS_OF_SMALL if name in ("csalt", "primp") and n_cells <= SMALL else 1
-
-
-def _kind(method: Method) -> Any:
-    # Here, so that the names alone cost nothing.
-    import saltmine
-
-    return getattr(saltmine, method.estimator)
+    return SMALL_STARTS if name in ("csalt", "primp") and n_cells <= SMALL_CELLS else 1

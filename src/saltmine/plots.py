@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from saltmine.colours import SHARED, class_colours
-from saltmine.data.item_counts import entries
+from saltmine.fitted.model import FittedModel
+from saltmine.fitted.summary import Summary, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PAPER = "#f4f2ee"
-# With more patterns there is no room for names; a name has so many items.
-MOST_NAMED, NAMED_BY = 40, 3
+# With more patterns there is no room for titles, nor for longer ones.
+MAX_TITLES, MAX_TITLE = 40, 40
 
 
 class Plots:
-    """What ``model.plot`` offers.
+    """The plots of a fitted model, as ``model.plot``.
 
     Examples
     --------
@@ -31,11 +32,15 @@ class Plots:
     'pattern'
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: FittedModel) -> None:
         self._model = model
 
+    @cached_property
+    def _summary(self) -> Summary:
+        return Summary(self._model)
+
     def usage(self, ax: Axes | None = None) -> Axes:
-        """Draw which row uses which pattern, rows by class and so that similar ones are neighbours."""
+        """Draw which row uses which pattern, rows ordered by class and similarity."""
         from matplotlib.colors import ListedColormap
 
         model, ax = self._model, _axes(ax)
@@ -53,7 +58,7 @@ class Plots:
         return ax
 
     def patterns(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of every class that uses each pattern, named by its items; a dot marks who alters it."""
+        """Draw the share of every class that uses each pattern; a dot marks the classes that alter it."""
         model, ax = self._model, _axes(ax)
         share = (model.usage_counts_ / np.maximum(model.class_counts_, 1)[:, None]).T
         image = ax.imshow(share, aspect="auto", interpolation="nearest", cmap="Greys", vmin=0)
@@ -61,25 +66,30 @@ class Plots:
         ax.scatter(a, s, s=18, color=SHARED, edgecolors="white", linewidths=0.5, zorder=3)
         ax.set_xticks(range(len(model.classes_)), [str(label) for label in model.classes_])
         ax.set_ylabel("pattern")
-        if model.n_components_ <= MOST_NAMED:
-            ax.set_yticks(range(model.n_components_), [self._name(s) for s in range(model.n_components_)])
+        if model.n_components_ <= MAX_TITLES:
+            titles = [f"{pattern.number}: {self._summary.title(pattern)}" for pattern in self._summary.patterns]
+            ax.set_yticks(range(len(titles)), [shorten(title, MAX_TITLE) for title in titles])
         bar = ax.figure.colorbar(image, ax=ax)
         bar.set_label("share of rows that use it; dots: altered by the class")
         return ax
 
     def wordcloud(self, pattern: int, ax: Axes | None = None, max_words: int = 100) -> Axes:
-        """Draw the items of a pattern, larger the more often they occur in the rows that use it.
+        """Draw the items of a pattern, sized by how often they occur in the rows that use it.
 
-        Pink items are shared, those of a class have its colour. Needs the package wordcloud (``saltmine[report]``).
+        Shared items are pink, those of a class have its colour. Needs the package wordcloud (``saltmine[report]``).
         """
         model, ax = self._model, _axes(ax)
-        draw_words(ax, *self._words(self._number(pattern), max_words))
+        if not model.n_components_:
+            raise ValueError("The model has no patterns, so there is nothing to draw.")
+        if not 0 <= pattern < model.n_components_:
+            raise ValueError(f"There is no pattern {pattern}; the model has patterns 0 to {model.n_components_ - 1}.")
+        draw_words(ax, *self._words(pattern, max_words))
         counts = zip(model.classes_, model.usage_counts_[:, pattern], strict=True)
         ax.set_title(f"pattern {pattern} ({', '.join(f'{label}: {count}' for label, count in counts)})")
         return ax
 
     def history(self, ax: Axes | None = None) -> Axes:
-        """Draw what the search minimised, step by step: of `CSalt` the relaxed objective at every check."""
+        """Draw what the search minimised, step by step: for `CSalt` the relaxed objective at every check."""
         ax = _axes(ax)
         ax.plot(self._model.history_, color="#1f6fb4", marker=".")
         step, value = self._model._history
@@ -87,42 +97,29 @@ class Plots:
         ax.set_ylabel(value)
         return ax
 
-    def _name(self, s: int) -> str:
-        """Call a pattern by its number and the items that are hit most."""
-        names = list(self._words(s, most=NAMED_BY)[0])
-        text = f"{s}: {', '.join(names)}"
-        return text if len(text) <= 40 else f"{text[:39]}…"
-
-    def _number(self, pattern: int) -> int:
-        if not self._model.n_components_:
-            raise ValueError("The model has no patterns, so there is nothing to draw.")
-        if not 0 <= pattern < self._model.n_components_:
-            raise ValueError(
-                f"There is no pattern {pattern}; the model has patterns 0 to {self._model.n_components_ - 1}."
-            )
-        return int(pattern)
-
-    def _words(self, s: int, most: int) -> tuple[dict[str, float], dict[str, str]]:
-        """Return how often every item of a pattern occurs in the rows that use it, and its colour."""
-        model = self._model
-        pattern, item, owner = entries(model.components_, model.alterations_)
-        here: NDArray[np.intp] = np.flatnonzero(pattern == s)
-        used = model.usage_counts_[:, s]
-        # What a single class uses is its own, shared part and all.
-        of_one = used.argmax() if len(used) > 1 and (used > 0).sum() == 1 else -1
-        palette = [*class_colours(len(model.classes_)), SHARED]
-        hits = model._hits[:, here].sum(axis=0)
+    def _words(self, s: int, max_words: int) -> tuple[dict[str, float], dict[str, str]]:
+        """Return how often each item of a pattern occurs in the rows that use it, and its colour."""
+        summary, parts = self._summary, self._summary.patterns[s].parts
+        # Role -1, what is shared, is last.
+        palette = [*class_colours(len(summary.classes)), SHARED]
+        items = sorted(
+            (int(entry), int(item), part.role)
+            for part in parts
+            for entry, item in zip(part.entries, part.items, strict=True)
+        )
+        hits = summary.hits[:, [entry for entry, _, _ in items]].sum(axis=0)
+        names = self._model._item_names
         sizes, colours = {}, {}
-        for k in np.argsort(-hits, kind="stable")[:most]:
-            name = str(item[here[k]] if model._item_names is None else model._item_names[item[here[k]]])
-            name = " ".join(name.split())
+        for k in np.argsort(-hits, kind="stable")[:max_words]:
+            _, item, role = items[k]
+            name = " ".join(str(item if names is None else names[item]).split())
             sizes[name] = float(max(hits[k], 1))
-            colours[name] = palette[owner[here[k]] if owner[here[k]] >= 0 else of_one]
+            colours[name] = palette[role]
         return sizes, colours
 
 
 def draw_words(ax: Axes, sizes: dict[str, float], colours: dict[str, str]) -> None:
-    """Draw a cloud of words, each of its size and colour."""
+    """Draw a word cloud with the given size and colour of each word."""
     try:
         from wordcloud import WordCloud
     except ImportError:
@@ -133,7 +130,7 @@ def draw_words(ax: Axes, sizes: dict[str, float], colours: dict[str, str]) -> No
         background_color="white",
         random_state=0,
         prefer_horizontal=1.0,
-        # Sizes follow the figures, and the largest word leaves room for the others: equal figures, equal sizes.
+        # Sizes follow the values, and the largest word leaves room for the others: equal values, equal sizes.
         relative_scaling=1.0,
         max_font_size=_largest_size(sizes, 800 * 500),
         color_func=lambda word, **_: colours[word],
@@ -144,8 +141,8 @@ def draw_words(ax: Axes, sizes: dict[str, float], colours: dict[str, str]) -> No
 
 def _largest_size(sizes: dict[str, float], area: int) -> int:
     """Return the font size with which the words, at 0.6 em a letter, take less than half of the area."""
-    most = max(sizes.values())
-    letters = sum((len(word) + 1) * (size / most) ** 2 for word, size in sizes.items())
+    largest = max(sizes.values())
+    letters = sum((len(word) + 1) * (size / largest) ** 2 for word, size in sizes.items())
     return max(12, int((0.4 * area / (0.6 * letters)) ** 0.5))
 
 

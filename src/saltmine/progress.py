@@ -1,4 +1,4 @@
-"""What a running fit tells: facts for callbacks, and a progress bar made from the same facts."""
+"""Progress of a fit: facts for callbacks, and a progress bar made from the same facts."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Progress:
     restart : int
         Number of the restart, from 0.
     rank : int
-        Patterns being sought at the moment.
+        Number of patterns in the current search.
     iteration : int
         Iterations at this rank.
     max_iter : int
-        Most iterations at this rank.
+        Maximum number of iterations at this rank.
     objective : float
-        Relaxed objective; in the refinement the description length (with saltmine's specificity term); of the methods
-        to compare with, what they minimise.
+        Relaxed objective; in the refinement the description length (with saltmine's specificity term); for the
+        baselines the objective that they minimise.
     phase : {"relaxed", "refinement", "search"}
-        What is going on; "search" is that of the methods to compare with. Only the relaxed solve counts iterations:
-        else ``iteration`` and ``max_iter`` are 0.
+        The current phase; "search" is that of the baselines. Only the relaxed solve counts iterations: otherwise
+        ``iteration`` and ``max_iter`` are 0.
     done : float
-        Estimated share of the restart's work that is done, by what searches usually take (of "paper": at this rank).
+        Estimated share of the restart's work that is done (for ``algorithm="paper"``: at this rank).
     """
 
     restart: int
@@ -44,7 +44,7 @@ class Progress:
 
 
 def time_left(elapsed: float, done: float) -> str:
-    """Say how long the rest will take if it goes on like this; nothing while there is nothing to go by.
+    """Return the expected time left as text; empty while too little is done for an estimate.
 
     Examples
     --------
@@ -58,12 +58,12 @@ def time_left(elapsed: float, done: float) -> str:
 
 
 Listener = Callable[[Progress], object]
-#: Called by a search with the patterns so far, what it minimises, and the share of the work that is done.
+#: Called by a search with the number of patterns so far, its objective, and the share of the work that is done.
 OnStep = Callable[[int, float, float], None]
 
 
 class ProgressBar:
-    """A bar per restart on standard error, shown while the context is open."""
+    """A progress bar per restart on standard error, shown while the context is open."""
 
     def __init__(self, title: str, n_restarts: int) -> None:
         # Imported here: only a fit that shows its progress needs the terminal library.
@@ -92,7 +92,7 @@ class ProgressBar:
         self._bar.stop()
 
     def show(self, now: Progress) -> None:
-        """Move the bar of the restart on."""
+        """Update the bar of the restart."""
         if now.phase == "relaxed":
             facts: dict[str, Any] = {
                 "rank": f"rank {now.rank}",
@@ -113,7 +113,7 @@ class ProgressBar:
         return self._lines[restart]
 
     def finish(self, restart: int, result: str, length: float) -> None:
-        """Fill the bar of a restart that has ended and say what it found; the shortest description wins."""
+        """Fill the bar of a restart that has ended, and show its result and description length."""
         facts: dict[str, Any] = {
             "rank": result,
             "step": "done",

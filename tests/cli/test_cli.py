@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from saltmine import CSalt, Prepare, load
-from saltmine.cli.main import cli
+from saltmine.cli.main import COMMANDS, cli
 from saltmine.datasets import make_planted
+from saltmine.fitted.pattern_table import pattern_table
+from saltmine.report.payload import payload
 
 FILES = {"model.salt", "patterns.csv", "usage.csv", "summary.json", "report.html"}
 
@@ -73,6 +76,35 @@ def test_fit_writes_everything_and_prints_the_answer(fitted):
     assert len(patterns) == len(model.patterns())
     assert set(patterns["item"]) <= set(model._item_names)
     assert "Mainz" in (out / "report.html").read_text()
+
+
+def test_fit_builds_table_and_page_data_once(folder, tmp_path):
+    calls = Counter()
+
+    def count(frame, event, _):
+        if event == "call" and frame.f_code in (pattern_table.__code__, payload.__code__):
+            calls[frame.f_code.co_name] += 1
+
+    sys.setprofile(count)
+    try:
+        result = run("fit", folder / "people.csv", "--target", "town", "--ignore", "name", "-o", tmp_path / "out")
+    finally:
+        sys.setprofile(None)
+    assert result.exit_code == 0, result.output
+    assert calls == {"pattern_table": 1, "payload": 1}
+
+
+def test_help_lists_every_command_without_importing_what_they_need():
+    heavy = {"numpy", "pandas", "scipy", "sklearn", "numba", "rich"}
+    code = (
+        "import sys; sys.argv = ['saltmine', '--help']; import atexit; "
+        f"atexit.register(lambda: print(sorted({heavy} & set(sys.modules)))); "
+        "import saltmine.cli; saltmine.cli.main()"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "[]"
+    for name in COMMANDS:
+        assert f"\n  {name} " in result.stdout
 
 
 def test_the_model_is_the_one_python_finds(fitted, folder):
@@ -280,7 +312,7 @@ def test_report_writes_a_page_from_a_model(fitted, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", ["fit", "transform", "predict", "report", "score", "generate", "demo", "completion"]
+    "command", ["fit", "transform", "predict", "report", "compare", "score", "generate", "demo", "completion"]
 )
 def test_every_command_has_help_with_an_example(command):
     result = run(command, "--help")
@@ -334,7 +366,7 @@ def test_mistakes_are_one_line_and_leave_nothing_behind(folder, tmp_path, argume
         (["fit"], "Missing argument 'DATA'"),
         (["fit", "x.csv", "--threshold", "age"], "'age' is not COLUMN=NUMBERS"),
         (["fit", "x.csv", "--image", "28"], "'28' is not HEIGHTxWIDTH"),
-        (["generate", "x.npz", "--rows", "5,x"], "'5,x' is no list of class sizes"),
+        (["generate", "x.npz", "--rows", "5,x"], "'5,x' is not a list of class sizes"),
         (["generate", "x.xlsx"], "is written as .npz, .csv or .tsv"),
         (["generate", "absent/x.npz"], "There is no folder 'absent'"),
         (["generate", "x.npz", "--columns", "5"], "patterns with 1 entries of their own each do not fit"),

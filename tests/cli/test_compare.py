@@ -14,8 +14,7 @@ from click.testing import CliRunner
 
 from saltmine import CSalt, Primp, compare, load
 from saltmine.cli.main import cli
-from saltmine.comparison.figure import draw
-from saltmine.comparison.table import figures
+from saltmine.comparison import draw, figures
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure, residual
 
@@ -222,8 +221,8 @@ def test_models_of_a_comparison_know_how_their_data_was_read(tmp_path):
     ("options", "message"),
     [
         (["--methods", "slim"], "There is no method 'slim'; choose among csalt"),
-        (["--ranks", "²"], "'²' is no list of numbers of patterns, as 8,4,4"),
-        (["--ranks", "8,x"], "'8,x' is no list of numbers of patterns, as 8,4,4"),
+        (["--ranks", "²"], "'²' is not a list of numbers of patterns, as 8,4,4"),
+        (["--ranks", "8,x"], "'8,x' is not a list of numbers of patterns, as 8,4,4"),
         (["--ranks", "1,2,3,4", "--methods", "dbssl"], "ranks has 4 entries, but 2 classes need 3"),
         (["--truth", "nothing.npz"], "nothing.npz cannot be read as planted data"),
         (["--target", "z"], "z"),

@@ -55,7 +55,7 @@ def test_the_map_has_shares_and_marks_alterations(model):
 def test_words_have_the_colour_of_their_role(model):
     classes = class_colours(2)
     for s in range(model.n_components_):
-        sizes, colours = model.plot._words(s, most=1000)
+        sizes, colours = model.plot._words(s, max_words=1000)
         assert len(sizes) == (model.components_[s] | model.alterations_[:, s].any(axis=0)).sum()
         table = model.patterns().query("pattern == @s").set_index("item")
         for item, row in table.iterrows():

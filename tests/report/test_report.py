@@ -12,13 +12,11 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 
 from saltmine import CSalt, Primp
-from saltmine.fitted.summary import answer, outline
+from saltmine.fitted.summary import Summary
 from saltmine.report import render, write_report
-from saltmine.report.coverage import share_of_ones_covered
 from saltmine.report.layout import kind_of_items, layout_of
-from saltmine.report.parts import LIMITS
-from saltmine.report.payload import payload
-from saltmine.report.usage import MOST_LINES, usage_lines
+from saltmine.report.page import outline
+from saltmine.report.payload import LIMITS, MAX_LINES, payload, share_of_ones_covered, usage_lines
 
 
 @pytest.fixture(scope="module")
@@ -155,10 +153,9 @@ def test_every_number_fits_into_json(shop_model):
     missing = CSalt(random_state=0).fit(*baskets())
     missing.pattern_gain_[:] = np.nan
     missing.pattern_evidence_[0] = np.inf
-    missing.carrier_counts_ = None
     data = embedded(render(missing))
     assert data["patterns"][0]["evidence"] is None
-    assert data["patterns"][0]["carriers"] is None
+    assert data["patterns"][0]["gain"] is None
 
 
 def test_the_share_of_ones_that_patterns_cover(planted, fitted):
@@ -175,47 +172,6 @@ def test_the_share_of_ones_that_patterns_cover(planted, fitted):
 # ---------------------------------------------------------------------- words
 
 
-def _classes(*names):
-    return [{"name": name, "rows": 10, "reached": 5} for name in names]
-
-
-def _pattern(kind, usage, *roles):
-    return {"kind": kind, "usage": usage, "parts": [{"role": role} for role in roles]}
-
-
-@pytest.mark.parametrize(
-    ("names", "patterns", "expected"),
-    [
-        ("ab", [], "No pattern: nothing in these data occurs together more often than chance explains."),
-        (
-            ["all rows"],
-            [_pattern("shared", [5], -1)] * 2,
-            "2 patterns of items that occur together more often than chance explains; 50 % of the rows use some.",
-        ),
-        (
-            ["Mainz", "3"],
-            [_pattern("shared", [5, 5], -1), _pattern("only", [0, 2], 1)],
-            "2 patterns: 1 is shared by both classes, 1 belongs to class 3 only; no class alters what is shared.",
-        ),
-        (["Mainz", "Trier"], [_pattern("only", [4, 0], 0)] * 2, "2 patterns: 2 belong to Mainz only."),
-        (
-            ["Mainz", "Trier", "Köln"],
-            [_pattern("altered", [1, 1, 0], -1, 0), *[_pattern("altered", [1, 1, 1], -1, 0, 2)] * 2],
-            "3 patterns: 2 are shared by all 3 classes, 1 is shared by some of the 3 classes; "
-            "all shared ones are altered (3 by Mainz, 2 by Köln).",
-        ),
-        (
-            ["u", "v", "w", "x", "y", "z"],
-            [_pattern("only", np.eye(6, dtype=int)[k].tolist(), k) for k in range(6)],
-            "6 patterns: 1 belongs to class u only, 1 belongs to class v only, 1 belongs to class w only, "
-            "1 belongs to class x only, 2 belong to one of 2 other classes only.",
-        ),
-    ],
-)
-def test_the_answer_in_words(names, patterns, expected):
-    assert answer(_classes(*names), patterns) == expected
-
-
 def test_facts_say_what_was_analysed(shop_model):
     shop_model.about_ = {"source": "baskets.csv"}
     data = payload(shop_model)
@@ -226,12 +182,12 @@ def test_facts_say_what_was_analysed(shop_model):
 
 
 def test_the_outline_names_items_and_who_adds_them(shop_model):
-    lines = outline(payload(shop_model))
+    lines = outline(Summary(shop_model))
     assert len(lines) == 4
     breakfast = next(line for line in lines if "bread" in line)
     assert re.search(r"Trier adds: (coffee, sugar|sugar, coffee)", breakfast)
     assert any("only in Mainz: " in line for line in lines)
-    many = outline(payload(planted_model(25, [30, 30], 60, size=12)))
+    many = outline(Summary(planted_model(25, [30, 30], 60, size=12)))
     assert many[-1] == "and 5 more patterns"
     assert "and 4 more" in many[0]
 
@@ -264,7 +220,7 @@ def test_many_rows_are_gathered_within_their_class():
     counts = np.stack([usage[numbers == a].sum(axis=0) for a in range(2)])
     lines = usage_lines(usage, numbers, counts, None)
     cells = _cells(lines, 3)
-    assert sum(lines["lines"]) == len(cells) <= MOST_LINES + 2
+    assert sum(lines["lines"]) == len(cells) <= MAX_LINES + 2
     assert lines["lines"][1] == 1
     assert lines["rows"] is None
     sizes = np.full(lines["lines"][0], lines["rows_per_line"])

@@ -1,4 +1,4 @@
-"""The command line: fit, transform, predict, report, compare, score, generate, reproduce, demo and completion."""
+"""The command line; `saltmine.cli.main` lists its commands."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import os
 import signal
 import sys
 import time
+from importlib import import_module
 from typing import Any, NoReturn
 
 
-def main() -> None:
-    """Run the command line."""
-    # Names in the data may have characters that the terminal has not.
+def main(module: str = "saltmine.cli.main", program: str = "saltmine") -> None:
+    """Run the command line, the function ``cli`` of a module; Ctrl-C and a request to end stop it in one line."""
+    # Names in the data may have characters that the terminal cannot show.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     before = {request: signal.signal(request, _Interrupt()) for request in (signal.SIGINT, signal.SIGTERM)}
     try:
-        # Here, so that Ctrl-C while this is loaded ends in one line too.
+        # Imported here, so that Ctrl-C during the import also ends in one line.
         from saltmine.cli.errors import Interrupted
-        from saltmine.cli.main import cli
 
         Interrupted.was_shown = False
-        cli(prog_name="saltmine")
+        import_module(module).cli(prog_name=program)
     except KeyboardInterrupt:
         print("Error: Interrupted; nothing was written.", file=sys.stderr)
         _leave_at_once()
@@ -32,20 +32,20 @@ def main() -> None:
             _leave_at_once()
         raise
     finally:
-        # Whoever calls this from Python has ways of their own.
+        # A caller from Python gets its own handlers back.
         for request, handler in before.items():
             signal.signal(request, handler)
 
 
 def _leave_at_once() -> NoReturn:
-    """End with code 1 without waiting: a thread the interrupt met half-way must not hold up who pressed Ctrl-C."""
+    """Exit with code 1 without waiting for threads that the interrupt left unfinished."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(1)
 
 
 class _Interrupt:
-    """Treat a request to end as Ctrl-C: what is half-written goes. A second one right behind it changes nothing."""
+    """Raise KeyboardInterrupt on a request to end; a second request within a second is ignored."""
 
     def __init__(self) -> None:
         self.last = -math.inf

@@ -1,34 +1,35 @@
-"""``saltmine transform`` and ``saltmine predict``: a model on new data."""
+"""``saltmine transform``, ``predict`` and ``report``: apply a model to new data, and write its report."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from saltmine.atomic import atomic_write
+from saltmine.cli import options
+from saltmine.cli.data import read_for_model, row_names_of
 from saltmine.cli.errors import WrongUse, user_mistakes
-from saltmine.cli.options import JSON, QUIET, READING, options
 from saltmine.cli.output import Notes
+from saltmine.io import Table
+from saltmine.loading import load
+from saltmine.preprocessing.columns import number_text
+from saltmine.report import write_report
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-MODEL = click.argument("model", type=click.Path(path_type=Path))
-DATA = click.argument("data", type=click.Path(path_type=Path))
-OUTPUT = click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="File for the table; standard output if not given."
-)
+OUTPUT = options.output_option(None, "File for the table; standard output if not given.")
 
 
 @click.command()
-@MODEL
-@DATA
-@options(*READING, OUTPUT, JSON, QUIET)
+@options.MODEL
+@options.DATA
+@options.add_options(*options.READING, OUTPUT, options.JSON, options.QUIET)
 def transform(model: Path, data: Path, output: Path | None, as_json: bool, quiet: bool, **reading: Any) -> None:
-    """Say which patterns of MODEL the rows of DATA use.
+    """Print which patterns of MODEL the rows of DATA use.
 
     DATA is prepared as the data of the fit was. Prints a csv table with a line per row and a 0/1 column per pattern.
     The classes of the rows, where they are given (--target, --labels), decide which alterations count; else they are
@@ -39,41 +40,32 @@ def transform(model: Path, data: Path, output: Path | None, as_json: bool, quiet
       saltmine transform out/model.salt new.csv > usage.csv
       saltmine transform out/model.salt new.csv --target shop -o usage.csv
     """
-    # Help and completion need none of this.
-    from saltmine.cli.data import read_for_model
-    from saltmine.cli.results import usage_table
-
     fitted = load_model(model)
     X, table = read_for_model(data, fitted, reading, Notes(quiet))
     with user_mistakes():
         y = None if table.y is None or not fitted._knows_classes else as_classes(fitted, table.y, data)
         usage = fitted.transform(X) if y is None else fitted.transform(X, y)
-    _deliver(usage_table(usage, table, table.y), output, as_json)
+    _write_table(usage_table(usage, table, table.y), output, as_json)
 
 
 @click.command()
-@MODEL
-@DATA
+@options.MODEL
+@options.DATA
 @click.option("--lengths", is_flag=True, help="Add how many nats the patterns of each class take for the row.")
-@options(*READING, OUTPUT, JSON, QUIET)
+@options.add_options(*options.READING, OUTPUT, options.JSON, options.QUIET)
 def predict(
     model: Path, data: Path, lengths: bool, output: Path | None, as_json: bool, quiet: bool, **reading: Any
 ) -> None:
-    """Say to which class of MODEL the rows of DATA belong.
+    """Predict the class of the rows of DATA with MODEL.
 
-    It is the class whose patterns describe the row in the fewest nats. Prints a csv table with a line per row; where
-    the classes are known (--target, --labels), the share of right answers goes to standard error.
+    The predicted class is the one whose patterns describe the row in the fewest nats. Prints a csv table with a line
+    per row; where the classes are known (--target, --labels), the accuracy goes to standard error.
 
     \b
     Examples:
       saltmine predict out/model.salt new.csv > classes.csv
       saltmine predict out/model.salt test.csv --target shop --lengths
     """
-    import numpy as np
-    import pandas as pd
-
-    from saltmine.cli.data import read_for_model, row_names_of
-
     fitted = load_model(model)
     if not hasattr(fitted, "predict"):
         raise WrongUse(f"{model} was fitted without classes, so it cannot tell them apart; use transform.")
@@ -86,24 +78,38 @@ def predict(
     if lengths:
         for label, column in zip(fitted.classes_, nats.T, strict=True):
             result[f"nats_{label}"] = column.round(3)
-    _deliver(result, output, as_json)
+    _write_table(result, output, as_json)
     if table.y is not None:
         right = np.mean(classes == as_classes(fitted, table.y, data))
         notes.say(f"{right:.1%} of the rows are given their own class.")
 
 
-def load_model(path: Path) -> Any:
-    """Load a model file, or say why not."""
-    from saltmine import load
+@click.command()
+@options.MODEL
+@options.output_option("report.html", "The page.")
+@click.option("--title", help="Its title.")
+def report(model: Path, output: Path, title: str | None) -> None:
+    """Write the report of MODEL as one HTML page.
 
+    \b
+    Examples:
+      saltmine report out/model.salt
+      saltmine report out/model.salt -o talk.html --title "Baskets of two shops"
+    """
+    fitted = load_model(model)
+    with user_mistakes():
+        write_report(fitted, output, title)
+    click.echo(str(output))
+
+
+def load_model(path: Path) -> Any:
+    """Return the model of a file, or explain in one line why there is none."""
     with user_mistakes():
         return load(path)
 
 
 def as_classes(model: Any, labels: Any, path: Path) -> Any:
-    """Give labels the type of the model's classes: whether a file has 1, 1.0 or text depends on the rest of it."""
-    import numpy as np
-
+    """Return labels with the type of the model's classes: whether a file gives 1, 1.0 or text depends on its rest."""
     known = {_key(label): label for label in model.classes_.tolist()}
     given = [_key(label) for label in np.asarray(labels).tolist()]
     unknown = [label for label in dict.fromkeys(given) if label not in known]
@@ -114,15 +120,24 @@ def as_classes(model: Any, labels: Any, path: Path) -> Any:
 
 
 def _key(label: Any) -> str:
-    from saltmine.preprocessing.columns import number_text
-
     try:
         return number_text(float(label))
     except (TypeError, ValueError):
         return str(label)
 
 
-def _deliver(table: pd.DataFrame, output: Path | None, as_json: bool) -> None:
+def usage_table(usage: NDArray[np.bool_], table: Table, labels: Any = None) -> pd.DataFrame:
+    """Return a row per row of the data with its name, class and group where known, and a 0/1 column per pattern."""
+    columns: dict[str, Any] = {"row": row_names_of(table)}
+    if labels is not None:
+        columns["class"] = labels
+    if table.groups is not None:
+        columns["group"] = table.groups
+    patterns = {f"pattern_{s}": usage[:, s].astype(np.int8) for s in range(usage.shape[1])}
+    return pd.DataFrame(columns | patterns)
+
+
+def _write_table(table: pd.DataFrame, output: Path | None, as_json: bool) -> None:
     text = json.dumps(json.loads(table.to_json(orient="records"))) + "\n" if as_json else table.to_csv(index=False)
     if output is None:
         click.echo(text, nl=False)

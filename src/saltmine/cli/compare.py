@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import io
-import shutil
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pandas as pd
+from rich.console import Console
+from rich.measure import Measurement
 
+from saltmine import comparison
+from saltmine.cli import options
+from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import Interrupted, user_mistakes
-from saltmine.cli.options import BINARIZE, FORCE, JSON, MAX_TIME, PREPARING, QUIET, RANKS, READING, SEED, options
-from saltmine.cli.output import Notes, whole_folder
+from saltmine.cli.output import Notes, as_json, atomic_folder, print_rich, simple_grid, terminal_width
+from saltmine.cli.planted import read_truth
+from saltmine.comparison import Comparison
 from saltmine.markdown import markdown_table
 from saltmine.methods import METHODS, check_methods
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from saltmine.comparison import Comparison
-
 TABLE, PAGE, FIGURE = "comparison.csv", "comparison.md", "comparison.png"
-#: Columns of the table in the terminal and the page: heading, and how a figure is written.
+#: Columns of the table in the terminal and the page: heading and number format.
 COLUMNS = {
     "method": ("method", "{}"),
     "description_length": ("nats", "{:,.0f}"),
@@ -41,12 +40,12 @@ COLUMNS = {
     "seconds": ("seconds", "{:.1f}"),
 }
 
-#: What a narrow terminal does without, first to last.
+#: Columns that a narrow terminal leaves out, first to last.
 DISPENSABLE = ("rows", "items", "of_null", "by_chance", "common", "altered", "specific", "seconds")
 
 
 def parse_methods(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
-    """Read names of methods, as csalt,asso, or all."""
+    """Return the names of methods from text such as csalt,asso or all."""
     try:
         return check_methods(name.strip() for name in value.split(","))
     except ValueError as error:
@@ -54,40 +53,21 @@ def parse_methods(ctx: click.Context, param: click.Parameter, value: str) -> lis
 
 
 @click.command()
-@click.argument("data", type=click.Path(path_type=Path))
-@options(*READING, *PREPARING)
+@options.DATA
+@options.add_options(*options.READING, *options.PREPARING)
 @click.option(
-    "--methods",
-    default="all",
-    show_default=True,
-    callback=parse_methods,
-    help=f"Which ones, with commas between them: {', '.join(METHODS)}.",
+    "--methods", default="all", callback=parse_methods, help=f"Names separated by commas: {', '.join(METHODS)}."
 )
-@options(RANKS, MAX_TIME)
-@click.option("--truth", type=click.Path(path_type=Path), help="File of planted data; DATA itself if it is one.")
-@click.option(
-    "--restarts",
-    type=click.IntRange(min=1),
-    help="Random starts of methods that have them; 5 of csalt and primp if not given, and 1 for larger data.",
-)
-@options(SEED, BINARIZE)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    default=Path("out/compare"),
-    show_default=True,
-    help="Folder for the results.",
-)
-@options(FORCE, JSON, QUIET)
+@options.add_options(options.RANKS, options.MAX_TIME, options.TRUTH, options.RESTARTS, options.SEED, options.BINARIZE)
+@options.output_option("out/compare", "Folder for the results.")
+@options.add_options(options.FORCE, options.JSON, options.QUIET)
 def compare(data: Path, methods: list[str], **given: Any) -> None:
     """Fit several methods to DATA, and put what they found side by side.
 
-    The table says for every method: the description length in nats, the same for all, and its share of that without
-    patterns; the cells in error (RSS); how many patterns were found, how many of them are common to several classes,
-    specific to one, common but altered, and how many chance may explain; their mean numbers of items and rows; and the
-    seconds it took. For planted data also F-measure, recall of the alterations (rec V), and by how many patterns each
-    class is off.
+    The table has for every method: the description length in nats, computed alike for all, and its share of that
+    without patterns; the cells in error (RSS); the number of patterns, of those common to several classes, specific to
+    one, common but altered, and of those that chance may explain; their mean numbers of items and rows; and the
+    seconds. For planted data also F-measure, recall of the alterations (rec V), and the rank error of the classes.
 
     The folder gets the table as comparison.csv and comparison.md, a figure (comparison.png), and every model under the
     name of its method, for 'saltmine report' and 'saltmine score'.
@@ -98,17 +78,13 @@ def compare(data: Path, methods: list[str], **given: Any) -> None:
       saltmine compare votes.csv --target party --methods csalt,dbssl,asso -o out/votes
       saltmine compare planted.npz --ranks 8,8,8 --max-time 60
     """
-    # Help and completion need none of this.
-    from saltmine.cli.data import about, read_items
-    from saltmine.cli.results import as_json
-
     notes = Notes(given["quiet"])
     files = (TABLE, PAGE, FIGURE, *(f"{name}.salt" for name in METHODS))
-    with whole_folder(given["output"], files, (TABLE, b"method,description_length,"), force=given["force"]) as folder:
+    with atomic_folder(given["output"], files, (TABLE, b"method,description_length,"), force=given["force"]) as folder:
         items = read_items(data, given, notes, otherwise="")
         found, interrupted = _run(data, items, methods, given)
         for name, reason in found.failed.items():
-            # Whoever wants no progress wants to know this nevertheless.
+            # Shown even with --quiet: it is a result, not progress.
             click.echo(f"{name} is left out: {reason}", err=True)
         drawn = _write(found, items, about(data, items, given), folder)
     if given["as_json"]:
@@ -121,20 +97,12 @@ def compare(data: Path, methods: list[str], **given: Any) -> None:
         )
 
 
-def _run(data: Path, items: Any, methods: list[str], given: dict[str, Any]) -> tuple[Comparison, bool]:
-    """Run the methods; return what they found, and whether the user wanted no more."""
-    from saltmine.cli.planted import read_truth
-    from saltmine.comparison import Comparison, compare
-
-    done = Comparison()
-
-    def keep(so_far: Comparison) -> None:
-        nonlocal done
-        done = so_far
-
+def _run(data: Path, items: Items, methods: list[str], given: dict[str, Any]) -> tuple[Comparison, bool]:
+    """Run the methods; return what they found, and whether the user interrupted them."""
+    results: list[Comparison] = []
     with user_mistakes():
         try:
-            compare(
+            found = comparison.compare(
                 items.X,
                 items.table.y,
                 methods,
@@ -147,21 +115,21 @@ def _run(data: Path, items: Any, methods: list[str], given: dict[str, Any]) -> t
                 item_names=items.item_names,
                 row_names=items.table.row_names,
                 verbose=0 if given["quiet"] else 1,
-                on_result=keep,
+                on_result=results.append,
             )
         except KeyboardInterrupt:
-            if not done.rows:
+            if not results or not results[-1].rows:
                 raise
-            return done, True
-    return done, False
+            return results[-1], True
+    return found, False
 
 
-def _write(found: Comparison, items: Any, about: dict[str, Any], folder: Path) -> bool:
-    """Write table, models and figure; return whether there was a way to draw one."""
+def _write(found: Comparison, items: Items, facts: dict[str, Any], folder: Path) -> bool:
+    """Write table, models and figure; return whether the figure could be drawn."""
     found.table.to_csv(folder / TABLE, index=False)
     (folder / PAGE).write_text(as_markdown(found.table), encoding="utf-8")
     for name, model in found.models.items():
-        model.about_, model.preparation_ = about, items.preparation
+        model.about_, model.preparation_ = facts, items.preparation
         model.save(folder / f"{name}.salt")
     try:
         figure = found.plot()
@@ -173,7 +141,7 @@ def _write(found: Comparison, items: Any, about: dict[str, Any], folder: Path) -
 
 
 def as_markdown(table: pd.DataFrame) -> str:
-    """Write the table for a page.
+    """Return the table in markdown.
 
     Examples
     --------
@@ -187,18 +155,13 @@ def as_markdown(table: pd.DataFrame) -> str:
 
 
 def _print(table: pd.DataFrame, folder: Path, drawn: bool) -> None:
-    from rich.console import Console
-    from rich.measure import Measurement
-
-    # A terminal has its own width; the text goes through click, which knows about closed pipes.
-    text, width = io.StringIO(), shutil.get_terminal_size().columns if sys.stdout.isatty() else 200
-    console = Console(file=text, width=width, highlight=False)
+    width = terminal_width(otherwise=200)
+    console = Console(width=1000)
     for dropped in range(len(DISPENSABLE) + 1):
         grid = _grid(table.drop(columns=list(DISPENSABLE[:dropped])))
-        if Measurement.get(console, console.options.update(width=1000), grid).maximum <= width:
+        if Measurement.get(console, console.options, grid).maximum <= width:
             break
-    console.print(grid)
-    click.echo(text.getvalue(), nl=False)
+    print_rich(grid, width=width)
     if dropped:
         click.echo(f"The terminal is narrow; {folder / TABLE} has all columns.")
     look = f"open {folder / FIGURE}, or 'saltmine report" if drawn else "'saltmine report"
@@ -206,11 +169,8 @@ def _print(table: pd.DataFrame, folder: Path, drawn: bool) -> None:
 
 
 def _grid(table: pd.DataFrame) -> Any:
-    from rich import box
-    from rich.table import Table as Grid
-
     columns, lines = _cells(table)
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    grid = simple_grid(padding=(0, 1, 0, 0))
     for column in columns:
         grid.add_column(column, justify="left" if column == "method" else "right")
     for line in lines:
@@ -219,7 +179,7 @@ def _grid(table: pd.DataFrame) -> Any:
 
 
 def _cells(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Return the headings and the texts of all cells."""
+    """Return the headings and the text of every cell."""
     shown = [column for column in COLUMNS if column in table.columns]
     lines = [
         ["" if row[column] != row[column] else COLUMNS[column][1].format(row[column]) for column in shown]

@@ -1,4 +1,4 @@
-"""From files to what estimators take: read, prepare, and bring new data into the columns of a model."""
+"""Read files, prepare their columns for estimators, and align new data with the columns of a model."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from saltmine.io.registry import format_of, has_known_suffix
 from saltmine.io.table import no_such_column
 from saltmine.preprocessing import Prepare
 
-# Beyond it, classes of fewer than five rows on the mean are no classes.
-MOST_CLASSES = 20
-# What a reader was told that holds for new data of the same kind too.
-_LASTING = ("format", "row_names", "group", "separator", "encoding", "text", "language", "unit")
+# With more classes than this and fewer than five rows per class, the labels are probably not classes.
+MAX_CLASSES = 20
+# Options of the reader that also hold for new data of the same kind.
+_LASTING_OPTIONS = ("format", "row_names", "group", "separator", "encoding", "text", "language", "unit")
 
 
 @dataclass(frozen=True)
 class Items:
-    """A matrix ready for an estimator, with its names, and how it came to be."""
+    """A matrix ready for an estimator, the table it was made from, its item names, and how it was prepared."""
 
     X: Any
     table: Table
@@ -35,7 +35,7 @@ class Items:
 
 
 def prepare_items(source: Path, table: Table, ignore: tuple[str, ...], prepare: Prepare) -> Items:
-    """Make items of the columns of a table; a matrix is taken as it is."""
+    """Return the items of a table's columns; a matrix is taken as it is."""
     frame = table.frame
     if frame is None:
         if prepare.thresholds or prepare.missing != "error" or prepare.bins != Prepare().bins:
@@ -47,12 +47,10 @@ def prepare_items(source: Path, table: Table, ignore: tuple[str, ...], prepare: 
                 f"--ignore {ignore[0]} names a column of a table, but this file holds a matrix; leave it out."
             )
         return Items(table.X, table, table.item_names, None)
-    for column in ignore:
-        if column not in frame.columns:
-            raise WrongUse(str(no_such_column(source, column, frame.columns, "--ignore")))
-    for column in prepare.thresholds or {}:
-        if column not in frame.columns:
-            raise WrongUse(str(no_such_column(source, column, frame.columns, "--threshold")))
+    for option, columns in (("--ignore", ignore), ("--threshold", prepare.thresholds or {})):
+        for column in columns:
+            if column not in frame.columns:
+                raise WrongUse(str(no_such_column(source, column, frame.columns, option)))
     frame = frame.drop(columns=list(ignore))
     if not frame.shape[1]:
         raise WrongUse("No columns are left beside the classes and those that are ignored; at least one is needed.")
@@ -62,9 +60,9 @@ def prepare_items(source: Path, table: Table, ignore: tuple[str, ...], prepare: 
 
 
 def read_items(path: Path, given: dict[str, Any], notes: Notes, otherwise: str | None = None) -> Items:
-    """Read a file and make items of its columns, as the options say.
+    """Return the items of a file, read and prepared as the options say.
 
-    ``otherwise`` says what else could be done without classes, where they are needed.
+    Where classes are needed, ``otherwise`` is the end of the message that asks for them.
     """
     reading = {name: given[name] for name in names_of(READING)}
     notes.say(f"Reading {path} ...")
@@ -77,7 +75,7 @@ def read_items(path: Path, given: dict[str, Any], notes: Notes, otherwise: str |
             f"{path}: the classes of --target {given['target']} are numbers such as {table.y[0]}; cut them first."
         )
     n_classes = 0 if table.y is None else len(set(table.y.tolist()))
-    if n_classes > max(MOST_CLASSES, table.shape[0] // 5) and otherwise is not None:
+    if n_classes > max(MAX_CLASSES, table.shape[0] // 5) and otherwise is not None:
         raise WrongUse(
             f"{path}: there are {n_classes:,} classes for {table.shape[0]:,} rows, too many to compare; does "
             f"{'--labels' if given['labels'] else '--target'} name what is meant?"
@@ -95,29 +93,25 @@ def read_items(path: Path, given: dict[str, Any], notes: Notes, otherwise: str |
 
 def _without_classes(path: Path, table: Table, otherwise: str) -> str:
     if table.frame is not None:
-        # A column of classes has few different texts; where there is none, any may be meant.
+        # A column of classes has few different texts; without such a column, any may be meant.
         texts = table.frame.select_dtypes(exclude=["number", "bool"])
         likely = [column for column in texts if texts[column].nunique() <= 20] or list(table.frame)
         columns = ", ".join(str(column) for column in likely[:8])
         more = ", ..." if len(likely) > 8 else ""
         return f"Which column of {path} holds the classes, {columns}{more}? Name it with --target{otherwise}."
-    return f"{path} says nothing about classes; name a file that does with --labels{otherwise}."
+    return f"{path} holds no classes; name a file that does with --labels{otherwise}."
 
 
 def about(path: Path, items: Items, given: dict[str, Any]) -> dict[str, Any]:
-    """Say what the data is, for the report and for new data."""
-    return {"source": path.name, "kind": items.table.kind, "reading": reading_options(given)}
-
-
-def reading_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Keep what was said about the file and will hold for new data, in plain values."""
-    return {name: str(value) for name, value in given.items() if name in _LASTING and value is not None}
+    """Return facts about the data for the report, and the options with which to read new data."""
+    reading = {name: str(value) for name, value in given.items() if name in _LASTING_OPTIONS and value is not None}
+    return {"source": path.name, "kind": items.table.kind, "reading": reading}
 
 
 def read_for_model(path: Path, model: Any, given: dict[str, Any], notes: Notes) -> tuple[Any, Table]:
-    """Read new data and bring it into the columns of the model."""
+    """Return new data with the columns of the model, and the table that was read."""
     with user_mistakes():
-        table = _read_alike(path, model.about_, {name: value for name, value in given.items() if value is not None})
+        table = _read_like_fit(path, model.about_, {name: value for name, value in given.items() if value is not None})
         if model.preparation_ is None:
             return _aligned(table, model, path, notes), table
         if table.frame is None:
@@ -127,18 +121,18 @@ def read_for_model(path: Path, model: Any, given: dict[str, Any], notes: Notes) 
         return model.preparation_.items_of(table.frame), table
 
 
-def _read_alike(path: Path, about: dict[str, Any], given: dict[str, Any]) -> Table:
-    """Read a file as the data of the fit was read, as far as that can be said of it."""
+def _read_like_fit(path: Path, about: dict[str, Any], given: dict[str, Any]) -> Table:
+    """Return the table of a file, read like the data of the fit as far as its format allows."""
     before = about.get("reading", {})
     if path.exists():
         if path.is_dir() or has_known_suffix(path):
-            # What kind of file it is, it says itself; documents in a folder are in no column.
+            # The suffix tells the format; documents in a folder are in no column.
             before = {name: value for name, value in before.items() if name != ("text" if path.is_dir() else "format")}
         name = (before | given).get("format")
         accepted = format_of(path, name, "text" in (given | before)).options | {"format"}
         before = {name: value for name, value in before.items() if name in accepted}
         if about.get("kind") == "words" and "min_docs" in accepted:
-            # The model knows which words count; a single new document has them once.
+            # The model has chosen its words; a single new document may have each of them once.
             before["min_docs"] = 1
     try:
         return read(path, **(before | given))
@@ -151,10 +145,9 @@ def _read_alike(path: Path, about: dict[str, Any], given: dict[str, Any]) -> Tab
 
 
 def _aligned(table: Table, model: Any, path: Path, notes: Notes) -> Any:
-    """Bring the columns into the order of the model by their names: unknown ones go, absent ones are zero.
+    """Return the columns in the order of the model, matched by name: unknown ones are dropped, absent ones are zero.
 
-    In a list of what there is, as words or alterations, what is absent is not there; a table that lacks columns is
-    another table.
+    Items that are absent from a list of words or alterations do not occur; a table that lacks columns is refused.
     """
     known, names = model._item_names, table.item_names
     cells = table.X if table.frame is None else table.frame.to_numpy()
@@ -166,9 +159,9 @@ def _aligned(table: Table, model: Any, path: Path, notes: Notes) -> Any:
         return cells
     position = {str(name): k for k, name in enumerate(names)}
     wanted = np.array([position.get(str(name), -1) for name in known])
-    there = np.flatnonzero(wanted >= 0)
-    absent = len(known) - len(there)
-    if not len(there) or (absent and table.frame is not None):
+    present = np.flatnonzero(wanted >= 0)
+    absent = len(known) - len(present)
+    if not len(present) or (absent and table.frame is not None):
         first = known[np.flatnonzero(wanted < 0)[0]]
         more = f" (and {absent - 1:,} others)" if absent > 1 else ""
         raise WrongUse(
@@ -177,9 +170,11 @@ def _aligned(table: Table, model: Any, path: Path, notes: Notes) -> Any:
         )
     if absent:
         notes.say(f"{absent:,} of the model's {len(known):,} items do not occur.")
-    if len(there) < len(names):
-        notes.say(f"{len(names) - len(there):,} items that the model does not know are left out.")
-    picker = sp.csr_array((np.ones(len(there), dtype=np.int8), (wanted[there], there)), shape=(len(names), len(known)))
+    if len(present) < len(names):
+        notes.say(f"{len(names) - len(present):,} items that the model does not know are left out.")
+    picker = sp.csr_array(
+        (np.ones(len(present), dtype=np.int8), (wanted[present], present)), shape=(len(names), len(known))
+    )
     aligned = cells @ picker
     return aligned if isinstance(cells, np.ndarray) else sp.csr_array(aligned)
 

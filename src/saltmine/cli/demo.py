@@ -1,34 +1,37 @@
-"""A first look at what handwritten threes and eights share, and which strokes belong to one digit only.
+"""``saltmine demo``: what handwritten threes and eights share, and which strokes belong to one digit only.
 
-    saltmine demo -o out/demo
-
-The digits ship with scikit-learn; a pixel is an item, on where its ink is above half of the most it can be.
+The digits ship with scikit-learn; each pixel is an item, present where its ink is above half of the maximum.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from saltmine import CSalt
+from saltmine.cli import options
+from saltmine.cli.errors import user_mistakes
 from saltmine.colours import SHARED, class_colours
+from saltmine.estimators import CSalt
+from saltmine.fitted.model import specific_class
+from saltmine.fitted.summary import Summary
+from saltmine.report import write_report
 
 DIGITS = (3, 8)
 SIDE = 8
 SHOWN = 12
-# One mark and one colour per role: shared, first digit, second digit. The colours are told apart by colour-blind eyes.
+# One mark and one colour per role: off, shared, first digit, second digit.
 MARKS = (".", "#", "3", "8")
 COLOURS = ("#f4f2ee", SHARED, *class_colours(len(DIGITS)))
 
 
 def roles(model: CSalt, pattern: int) -> NDArray[np.int64]:
-    """Return for every pixel: 0 off, 1 shared, 2 only the first digit, 3 only the second."""
-    used = model.usage_counts_[:, pattern] > 0
-    only = 2 + int(used[1]) if used.sum() == 1 else 1
-    picture = np.where(model.components_[pattern], only, 0)
+    """Return the role of every pixel: 0 off, 1 shared, 2 only the first digit, 3 only the second."""
+    digit = specific_class(model.usage_counts_)[pattern]
+    picture = np.where(model.components_[pattern], 1 if digit < 0 else 2 + digit, 0)
     for a, altered in enumerate(model.alterations_[:, pattern]):
         picture[altered] = 2 + a
     return picture.reshape(SIDE, SIDE)
@@ -40,7 +43,7 @@ def _usage(model: CSalt, pattern: int) -> str:
 
 
 def as_text(model: CSalt, patterns: range) -> str:
-    """Draw patterns side by side in characters."""
+    """Return pictures of patterns side by side, in characters."""
     pictures = [roles(model, s) for s in patterns]
     head = "   ".join(f"{f'pattern {s}':<{2 * SIDE - 1}}" for s in patterns)
     used = "   ".join(f"{_usage(model, s):<{2 * SIDE - 1}}" for s in patterns)
@@ -49,7 +52,7 @@ def as_text(model: CSalt, patterns: range) -> str:
 
 
 def draw(model: CSalt, path: Path) -> None:
-    """Write a picture of the largest patterns."""
+    """Write a picture of the largest patterns to a file."""
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
@@ -70,8 +73,20 @@ def draw(model: CSalt, path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def run(output: Path) -> None:
-    """Fit, print the patterns, write picture and report into the folder."""
+@click.command()
+@options.output_option("out/demo", "Folder.")
+def demo(output: Path) -> None:
+    """Compare handwritten threes and eights; write a picture and a report.
+
+    \b
+    Example:
+      saltmine demo -o out/demo
+    """
+    with user_mistakes():
+        _run(output)
+
+
+def _run(output: Path) -> None:
     X, y = load_digits(return_X_y=True)
     chosen = np.isin(y, DIGITS)
     X, y = X[chosen], y[chosen]
@@ -86,11 +101,12 @@ def run(output: Path) -> None:
     print("(# ink that both share, 3 and 8 ink of that digit only):\n")
     for first in range(0, shown, 4):
         print(as_text(model, range(first, min(first + 4, shown))) + "\n")
-    own = model.patterns().query("kind != 'shared'").groupby("role").size()
+    summary = Summary(model)
+    own = summary.table.query("kind != 'shared'").groupby("role").size()
     for digit in DIGITS:
         print(f"{own.get(str(digit), 0)} of the pixels in these and the other patterns are there for {digit} only.")
     output.mkdir(parents=True, exist_ok=True)
-    model.report(output / "report.html")
+    write_report(summary, output / "report.html")
     print(f"\nThe report, with all of them, is in {output / 'report.html'}.")
     try:
         draw(model, output / "digits.png")

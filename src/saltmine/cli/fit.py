@@ -4,128 +4,82 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
 from click.core import ParameterSource
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
+from saltmine.baselines import JointNMF
+from saltmine.cli import options
+from saltmine.cli.apply import usage_table
+from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import WrongUse, user_mistakes
-from saltmine.cli.options import (
-    BINARIZE,
-    FORCE,
-    JSON,
-    MAX_TIME,
-    PREPARING,
-    QUIET,
-    RANKS,
-    READING,
-    SEED,
-    options,
-    parse_image,
-)
-from saltmine.cli.output import FILES, SIGN, Notes, whole_folder
+from saltmine.cli.output import Notes, as_json, atomic_folder, print_rich, simple_grid, terminal_width
+from saltmine.fitted.summary import Summary
 from saltmine.methods import METHODS, make, parameters_of, ranks_for, usual_starts
+from saltmine.report import write_report
+from saltmine.version import __version__
 
-if TYPE_CHECKING:
-    from saltmine.cli.data import Items
+MODEL, PATTERNS, USAGE, SUMMARY, REPORT = "model.salt", "patterns.csv", "usage.csv", "summary.json", "report.html"
+FILES = (MODEL, PATTERNS, USAGE, SUMMARY, REPORT)
+# Items of a part in the summary; patterns and classes in the terminal, and items of a part there.
+SUMMARY_ITEMS, SHOWN_PATTERNS, SHOWN_CLASSES, SHOWN_ITEMS = 10, 12, 6, 5
 
-# Options of the search, and the parameters of estimators that they are.
-PARAMETERS = {
-    "algorithm": "algorithm",
-    "alpha": "alpha",
-    "max_rank": "max_rank",
-    "restarts": "n_restarts",
-    "jobs": "n_jobs",
-    "seed": "random_state",
-    "device": "device",
-    "cluster": "client",
-    "tau": "tau",
-    "candidates": "candidates",
-    "max_time": "max_time",
-}
-# A method without random starts takes any seed.
-IDLE = ("seed", "jobs")
+# Options that set a parameter of the estimator, all but --ranks.
+SAME_NAME = ("algorithm", "alpha", "max_rank", "device", "tau", "candidates", "max_time")
+OTHER_NAME = {"restarts": "n_restarts", "jobs": "n_jobs", "seed": "random_state", "cluster": "client"}
+PARAMETERS = {name: name for name in SAME_NAME} | OTHER_NAME
+# Options that a method without random starts accepts and ignores.
+IGNORED = ("seed", "jobs")
 
 SEARCHING = (
     click.option(
         "--method",
         type=click.Choice(list(METHODS)),
         default="csalt",
-        show_default=True,
-        help="csalt compares classes, primp and asso need none; the others are there to compare with.",
+        help="csalt compares classes, primp and asso need none; the others are baselines.",
     ),
-    click.option(
-        "--max-rank", type=click.IntRange(min=1), help="Most patterns to look for; found by itself if not given."
-    ),
-    click.option(
-        "--alpha",
-        type=click.FloatRange(0, 1, True, True),
-        default=0.01,
-        show_default=True,
-        help="Level of the significance gate.",
-    ),
-    click.option(
-        "--restarts",
-        type=click.IntRange(min=1),
-        help="Random starts, of which the best model is kept; if not given, 5 of csalt and primp, and 1 of the others "
-        "and for more than a million cells.",
-    ),
+    click.option("--max-rank", type=options.COUNT, help="Maximum number of patterns; automatic if not given."),
+    click.option("--alpha", type=click.FloatRange(0, 1, True, True), default=0.01, help="Level of significance."),
+    options.RESTARTS,
     click.option("--jobs", type=int, help="Restarts that run at the same time."),
-    SEED,
-    BINARIZE,
-    click.option(
-        "--algorithm",
-        type=click.Choice(["saltmine", "paper"]),
-        default="saltmine",
-        show_default=True,
-        help="How to search.",
-    ),
-    RANKS,
+    options.SEED,
+    options.BINARIZE,
+    click.option("--algorithm", type=click.Choice(["saltmine", "paper"]), default="saltmine", help="How to search."),
+    options.RANKS,
     click.option(
         "--tau",
         type=click.FloatRange(0, 1, True),
-        help="Confidence of the associations of asso, dbssl and mdldbssl; by description length if not given.",
+        help="Confidence of the associations of asso, dbssl and mdldbssl; chosen by description length if not given.",
     ),
     click.option(
         "--candidates",
         type=click.Choice(["both", "associations", "itemsets"]),
         default="both",
-        show_default=True,
         help="Where patterns of dbssl and mdldbssl come from; item sets need mlxtend.",
     ),
-    MAX_TIME,
+    options.MAX_TIME,
     click.option("--device", metavar="NAME", help="Run the relaxed solve on a device, as cuda."),
     click.option("--cluster", metavar="ADDRESS", help="Dask cluster to share the work, as tcp://host:8786."),
-    click.option(
-        "--stability",
-        type=click.IntRange(min=1),
-        metavar="REFITS",
-        help="Fit again on so many bootstrap samples: how often does everything come back?",
-    ),
+    click.option("--stability", type=options.COUNT, metavar="REFITS", help="Bootstrap refits that assess stability."),
 )
 WRITING = (
-    click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        default=Path("out"),
-        show_default=True,
-        help="Folder for the results.",
-    ),
+    options.output_option("out", "Folder for the results."),
     click.option("--title", help="Title of the report."),
     click.option(
-        "--image",
-        metavar="HxW",
-        callback=parse_image,
-        help="The columns are pixels of an image of this size, as 28x28.",
+        "--image", metavar="HxW", callback=options.parse_image, help="Size of the image of which columns are pixels."
     ),
-    FORCE,
+    options.FORCE,
 )
 
 
 @click.command()
-@click.argument("data", type=click.Path(path_type=Path))
-@options(*READING, *PREPARING, *SEARCHING, *WRITING, JSON, QUIET)
+@options.DATA
+@options.add_options(*options.READING, *options.PREPARING, *SEARCHING, *WRITING, options.JSON, options.QUIET)
 def fit(data: Path, **given: Any) -> None:
     """Find patterns and alterations in DATA; write model, tables and report.
 
@@ -145,45 +99,40 @@ def fit(data: Path, **given: Any) -> None:
       saltmine fit cohort.vcf.gz --labels samples.tsv --stability 20
       saltmine fit baskets.dat --labels shops.txt --json
     """
-    # Help and completion need none of this.
-    from saltmine.cli.data import read_items
-    from saltmine.cli.results import as_json, print_summary, summary_of, write_results
-
     notes = Notes(given["quiet"])
-    with whole_folder(given["output"], FILES, SIGN, force=given["force"]) as folder:
+    # A model file is a zip archive.
+    with atomic_folder(given["output"], FILES, (MODEL, b"PK"), force=given["force"]) as folder:
         otherwise = ", or look for patterns without classes with --method primp"
         items = read_items(data, given, notes, otherwise if METHODS[given["method"]].knows_classes else None)
-        about = _about(data, items, given)
+        facts = _about(data, items, given)
         begin = time.perf_counter()
         model = _fit(items, given)
         if given["stability"]:
-            _assess(model, items, given)
+            _assess_stability(model, items, given)
         seconds = time.perf_counter() - begin
-        model.about_ = about
-        model.preparation_ = items.preparation
-        summary = summary_of(model, seconds)
+        model.about_, model.preparation_ = facts, items.preparation
+        summary = Summary(model)
+        values = _plain_values(summary, seconds)
         notes.say("Writing the results ...")
-        write_results(model, items.table, summary, folder)
+        _write_results(summary, items, values, folder)
     if given["as_json"]:
-        click.echo(as_json(summary))
+        click.echo(as_json(values))
     else:
-        print_summary(model, summary, given["output"])
+        _print_summary(summary, given["output"])
 
 
 def _fit(items: Items, given: dict[str, Any]) -> Any:
-    import numpy as np
-
     method = given["method"]
     known = options_of(method)
     searched = "paper" if given["algorithm"] == "paper" else method
-    _refuse_foreign(method)
+    _refuse_other_options(method)
     with user_mistakes():
         n_classes = 1 if items.table.y is None else len(set(items.table.y.tolist()))
-        told = {} if given["ranks"] is None else ranks_for(method, given["ranks"], n_classes)
+        ranks = {} if given["ranks"] is None else ranks_for(method, given["ranks"], n_classes)
         model = make(
             method,
             **{PARAMETERS[option]: given[option] for option in known - {"restarts", "ranks"}},
-            **told,
+            **ranks,
             n_restarts=given["restarts"] or usual_starts(searched, int(np.prod(items.X.shape))),
             binarize=given["binarize"],
             verbose=0 if given["quiet"] else 1,
@@ -195,61 +144,138 @@ def options_of(method: str) -> set[str]:
     """Return the options of the search that a method has."""
     parameters = parameters_of(method)
     known = {option for option, parameter in PARAMETERS.items() if parameter in parameters}
-    if METHODS[method].estimator == "JointNMF":
-        # It has an alpha of its own, a weight.
+    if METHODS[method].estimator is JointNMF:
+        # Its alpha is a weight, not a level.
         known -= {"alpha"}
     return known | ({"ranks"} if ranks_for(method, 1, 1) else set())
 
 
-def _refuse_foreign(method: str) -> None:
+def _refuse_other_options(method: str) -> None:
     """Refuse options that were given and that the method does not have."""
     context = click.get_current_context()
     for option in (*PARAMETERS, "ranks"):
         given = context.get_parameter_source(option) is not ParameterSource.DEFAULT
-        if given and option not in IDLE and option not in options_of(method):
-            having = [name for name in METHODS if option in options_of(name)]
-            raise WrongUse(
-                f"--{option.replace('_', '-')} is not for {method} but for {', '.join(having)}; leave it out."
-            )
+        if given and option not in IGNORED and option not in options_of(method):
+            others = ", ".join(name for name in METHODS if option in options_of(name))
+            raise WrongUse(f"--{option.replace('_', '-')} is not for {method} but for {others}; leave it out.")
 
 
-def _assess(model: Any, items: Items, given: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    refits = given["stability"]
-    columns = (
-        TextColumn("Refits"),
-        BarColumn(bar_width=10),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-    )
-    with Progress(*columns, console=Console(stderr=True), disable=given["quiet"]) as bar:
-        line = bar.add_task("", total=refits)
-        with user_mistakes():
-            model.assess_stability(
-                items.X,
-                items.table.y,
-                refits,
-                given["seed"],
-                on_refit=lambda done: bar.update(line, completed=done),
-                groups=items.table.groups,
-            )
+def _assess_stability(model: Any, items: Items, given: dict[str, Any]) -> None:
+    bar_columns = (BarColumn(bar_width=10), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("left"))
+    console = Console(stderr=True)
+    with Progress(TextColumn("Refits"), *bar_columns, console=console, disable=given["quiet"]) as bar, user_mistakes():
+        line = bar.add_task("", total=given["stability"])
+        model.assess_stability(
+            items.X,
+            items.table.y,
+            given["stability"],
+            given["seed"],
+            on_refit=lambda done: bar.update(line, completed=done),
+            groups=items.table.groups,
+        )
 
 
 def _about(path: Path, items: Items, given: dict[str, Any]) -> dict[str, Any]:
-    """Say what the data is, for the report and for new data."""
-    from saltmine.cli.data import about as about_data
-
-    about = about_data(path, items, given)
+    """Return facts about the data, with title and image size where they are given."""
+    facts = about(path, items, given)
     if given["image"]:
         height, width = given["image"]
         if height * width != items.X.shape[1]:
             raise WrongUse(
                 f"--image {height}x{width} has {height * width} pixels, but the data has {items.X.shape[1]} items."
             )
-        about |= {"kind": "pixels", "image": given["image"]}
+        facts |= {"kind": "pixels", "image": given["image"]}
     if given["title"]:
-        about["title"] = given["title"]
-    return about
+        facts["title"] = given["title"]
+    return facts
+
+
+# ---------------------------------------------------------------------- results
+
+
+def _plain_values(summary: Summary, seconds: float) -> dict[str, Any]:
+    """Return the content of summary.json."""
+    model = summary.model
+    labels = [entry.label for entry in summary.classes]
+    patterns = [
+        {
+            "pattern": pattern.number,
+            "kind": pattern.kind,
+            "items": pattern.size,
+            "usage": dict(zip(labels, pattern.usage, strict=True)),
+            "gain": pattern.gain,
+            "evidence": pattern.evidence,
+            "stability": pattern.stability,
+            "parts": [
+                {
+                    "role": summary.roles[part.role],
+                    "kind": part.kind,
+                    "items": len(part.items),
+                    "not_confirmed": part.unconfirmed,
+                    "strongest": [str(summary.item_names[item]) for item in part.items[:SUMMARY_ITEMS].tolist()],
+                }
+                for part in pattern.parts
+            ],
+        }
+        for pattern in summary.patterns
+    ]
+    return {
+        "source": summary.source,
+        "answer": summary.answer,
+        "method": type(model).__name__,
+        "version": __version__,
+        "rows": len(summary.row_classes),
+        "columns": int(model.n_features_in_),
+        "classes": {entry.label: entry.rows for entry in summary.classes},
+        "n_patterns": len(patterns),
+        "description_length": float(model.description_length_),
+        "null_description_length": float(model.null_description_length_),
+        "seconds": round(seconds, 2),
+        "parameters": {name: value for name, value in model.get_params().items() if name != "callback"},
+        "files": list(FILES),
+        "patterns": patterns,
+    }
+
+
+def _write_results(summary: Summary, items: Items, values: dict[str, Any], folder: Path) -> None:
+    model: Any = summary.model
+    model.save(folder / MODEL)
+    summary.table.to_csv(folder / PATTERNS, index=False)
+    labels = model.row_labels_ if items.table.y is not None else None
+    usage_table(model.usage_, items.table, labels).to_csv(folder / USAGE, index=False)
+    (folder / SUMMARY).write_text(as_json(values), encoding="utf-8")
+    write_report(summary, folder / REPORT)
+
+
+def _print_summary(summary: Summary, folder: Path) -> None:
+    """Print the answer, the largest patterns, and where the results are."""
+    parts: list[Any] = [Text(summary.answer)]
+    if summary.patterns:
+        length, without = summary.model.description_length_, summary.model.null_description_length_
+        saved = f"{1 - length / without:.1%} less than without patterns"
+        parts += [Text(f"Described in {length:,.0f} nats, {saved}.\n"), _pattern_grid(summary)]
+        left = [
+            (len(summary.patterns) - SHOWN_PATTERNS, "more patterns"),
+            (len(summary.classes) - SHOWN_CLASSES, "more classes"),
+        ]
+        more = [f"{count} {what}" for count, what in left if count > 0]
+        if more:
+            parts.append(Text(f"... and {', '.join(more)}."))
+    parts.append(Text(f"Results in {folder}: open {folder / REPORT}"))
+    print_rich(*parts, width=terminal_width(otherwise=120))
+
+
+def _pattern_grid(summary: Summary) -> Any:
+    grid = simple_grid()
+    grid.add_column("#", justify="right")
+    grid.add_column("items", ratio=1)
+    for entry in summary.classes[:SHOWN_CLASSES]:
+        grid.add_column(Text(entry.label if len(summary.classes) > 1 else "rows"), justify="right")
+    assessed = summary.model.stability_ is not None
+    if assessed:
+        grid.add_column("came back", justify="right")
+    for pattern in summary.patterns[:SHOWN_PATTERNS]:
+        text = "; ".join(summary.describe(part, SHOWN_ITEMS, brief=True) for part in pattern.parts)
+        used = [f"{count:,}" for count in pattern.usage[:SHOWN_CLASSES]]
+        grid.add_row(str(pattern.number), Text(text), *used, *([f"{pattern.stability:.0%}"] if assessed else []))
+    return grid

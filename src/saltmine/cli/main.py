@@ -1,19 +1,53 @@
-"""The command ``saltmine`` and its smaller commands."""
+"""The command ``saltmine``: a group of commands, and shell completion."""
 
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
+from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem, get_completion_class
 
-from saltmine.cli.apply import load_model, predict, transform
-from saltmine.cli.compare import compare
-from saltmine.cli.errors import Commands, Failed, user_mistakes
-from saltmine.cli.fit import fit
-from saltmine.cli.planted import generate, score
+from saltmine.cli.errors import OneLineErrors
 
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True}
+# In the order in which they are used: the module of each command and its line in the help.
+COMMANDS = {
+    "fit": ("saltmine.cli.fit", "Find patterns in DATA; write model, tables and report."),
+    "transform": ("saltmine.cli.apply", "Print which patterns of MODEL the rows of DATA use."),
+    "predict": ("saltmine.cli.apply", "Predict the class of the rows of DATA with MODEL."),
+    "report": ("saltmine.cli.apply", "Write the report of MODEL as one HTML page."),
+    "compare": ("saltmine.cli.compare", "Fit several methods to DATA and compare what they found."),
+    "score": ("saltmine.cli.planted", "Print how well MODEL describes the DATA it was fitted on."),
+    "generate": ("saltmine.cli.planted", "Make data with planted patterns, to try things on."),
+    "demo": ("saltmine.cli.demo", "Compare handwritten threes and eights."),
+    "completion": ("saltmine.cli.main", "Print what SHELL needs to complete saltmine's commands."),
+}
+
+
+class Commands(OneLineErrors):
+    """The commands, each imported when it is run, so that ``saltmine --help`` starts at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return completions of command names without importing the commands, and of options."""
+        names = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
 
 @click.group(cls=Commands, context_settings=CONTEXT)
@@ -34,45 +68,6 @@ def cli(debug: bool) -> None:
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), default=Path("report.html"), show_default=True, help="The page."
-)
-@click.option("--title", help="Its title.")
-def report(model: Path, output: Path, title: str | None) -> None:
-    """Write the report of MODEL as one HTML page.
-
-    \b
-    Examples:
-      saltmine report out/model.salt
-      saltmine report out/model.salt -o talk.html --title "Baskets of two shops"
-    """
-    from saltmine.report import write_report
-
-    fitted = load_model(model)
-    with user_mistakes():
-        write_report(fitted, output, title)
-    click.echo(str(output))
-
-
-@click.command()
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), default=Path("out/demo"), show_default=True, help="Folder."
-)
-def demo(output: Path) -> None:
-    """Compare handwritten threes and eights; write a picture and a report.
-
-    \b
-    Example:
-      saltmine demo -o out/demo
-    """
-    from saltmine.cli.demo import run
-
-    with user_mistakes():
-        run(output)
-
-
-@click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print what SHELL needs to complete saltmine's commands.
@@ -83,13 +78,7 @@ def completion(shell: str) -> None:
       saltmine completion zsh >> ~/.zshrc
       saltmine completion fish > ~/.config/fish/completions/saltmine.fish
     """
-    from click.shell_completion import get_completion_class
-
     found = get_completion_class(shell)
     if found is None:
         raise Failed(f"This version of click knows no completion for {shell}.")
     click.echo(found(cli, {}, "saltmine", "_SALTMINE_COMPLETE").source())
-
-
-for command in (fit, transform, predict, report, compare, score, generate, demo, completion):
-    cli.add_command(command)

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Arguments and options that several commands have."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import click
 from saltmine.io.registry import formats
 
 Command = Callable[..., Any]
+PATH, COUNT = click.Path(path_type=Path), click.IntRange(min=1)
 
 
 def parse_thresholds(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, list[float]]:
-    """Read numbers for columns, as age=18,60."""
+    """Return the numbers of each column from texts such as age=18,60."""
     thresholds: dict[str, list[float]] = {}
     for text in given:
         column, separator, numbers = text.rpartition("=")
@@ -28,50 +29,54 @@ def parse_thresholds(ctx: click.Context, param: click.Parameter, given: tuple[st
 
 
 def parse_ranks(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | int | None:
-    """Read numbers of patterns, as 8 or 8,4,4."""
+    """Return numbers of patterns from text such as 8 or 8,4,4."""
     if value is None:
         return None
     numbers = value.split(",")
     if not all(number.strip().isdecimal() for number in numbers):
-        raise click.BadParameter(f"{value!r} is no list of numbers of patterns, as 8,4,4.")
+        raise click.BadParameter(f"{value!r} is not a list of numbers of patterns, as 8,4,4.")
     return tuple(int(number) for number in numbers) if len(numbers) > 1 else int(value)
 
+
+def parse_image(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
+    """Return height and width from text such as 28x28."""
+    if value is None:
+        return None
+    sides = value.lower().split("x")
+    if len(sides) != 2 or not all(side.isdecimal() and int(side) > 0 for side in sides):
+        raise click.BadParameter(f"{value!r} is not HEIGHTxWIDTH, as 28x28.")
+    return [int(side) for side in sides]
+
+
+def output_option(default: str | None, text: str) -> Callable[[Command], Command]:
+    """Return the option that names the file or folder to write."""
+    return click.option("-o", "--output", type=PATH, default=None if default is None else Path(default), help=text)
+
+
+DATA = click.argument("data", type=PATH)
+MODEL = click.argument("model", type=PATH)
 
 #: Options of `saltmine.read`.
 READING = (
     click.option("--target", metavar="COLUMN", help="Column that holds the classes."),
-    click.option(
-        "--labels", type=click.Path(path_type=Path), help="File with the class of every row, or a sample sheet."
-    ),
-    click.option(
-        "--group",
-        metavar="COLUMN",
-        help="Column that says which rows belong together, as patients: --stability draws them whole.",
-    ),
-    click.option(
-        "--items", type=click.Path(path_type=Path), help="File with the item names, one per line (npz, mtx, dat)."
-    ),
+    click.option("--labels", type=PATH, help="File with the class of every row, or a sample sheet."),
+    click.option("--group", metavar="COLUMN", help="Column of groups, as patients: --stability draws whole groups."),
+    click.option("--items", type=PATH, help="File with the item names, one per line (npz, mtx, dat)."),
     click.option("--row-names", metavar="COLUMN", help="Column that names the rows."),
     click.option("--format", type=click.Choice(list(formats())), help="File format, where the suffix does not tell."),
-    click.option("--separator", metavar="CHARACTER", help="Between the fields of a csv file."),
-    click.option("--encoding", help="Of text files, as latin-1; UTF-8 if not given."),
+    click.option("--separator", metavar="CHARACTER", help="Character between the fields of a csv file."),
+    click.option("--encoding", help="Encoding of text files, as latin-1; UTF-8 if not given."),
     click.option("--text", metavar="COLUMN", help="Column that holds documents; words become items."),
-    click.option(
-        "--language", metavar="CODE", help="Language of the documents, en by default; none keeps words as they are."
-    ),
-    click.option(
-        "--stop-words",
-        type=click.Path(path_type=Path),
-        help="File with the words to leave out, one per line, in place of the usual ones.",
-    ),
-    click.option("--min-docs", type=click.IntRange(min=1), help="Leave out words in fewer documents; 20 by default."),
+    click.option("--language", metavar="CODE", help="Language of documents, en if not given; none keeps word forms."),
+    click.option("--stop-words", type=PATH, help="File with words to leave out, one per line, instead of the usual."),
+    click.option("--min-docs", type=COUNT, help="Leave out words in fewer documents; 20 if not given."),
     click.option("--unit", type=click.Choice(["gene", "alteration"]), help="What the items of a MAF file are."),
 )
 
 #: Options of `saltmine.Prepare`, and which columns it sees.
 PREPARING = (
     click.option("--ignore", metavar="COLUMN", multiple=True, help="Leave a column out; may be given several times."),
-    click.option("--bins", type=click.IntRange(min=2), default=4, show_default=True, help="Parts to cut numbers into."),
+    click.option("--bins", type=click.IntRange(min=2), default=4, help="Intervals to cut numbers into."),
     click.option(
         "--threshold",
         "thresholds",
@@ -84,36 +89,38 @@ PREPARING = (
         "--missing",
         type=click.Choice(["error", "item", "ignore"]),
         default="error",
-        show_default=True,
-        help="What a missing value is: a mistake, an item of its own, or no item.",
+        help="What a missing value is: an error, an item of its own, or no item.",
     ),
 )
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts.")
 QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
-
-
-SEED = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same model."
-)
+SEED = click.option("--seed", type=click.IntRange(min=0), default=0, help="The same seed gives the same result.")
 BINARIZE = click.option(
     "--binarize", type=float, metavar="NUMBER", help="Values of a matrix above it become ones, as 0 for counts."
 )
-FORCE = click.option("--force", is_flag=True, help="Replace files in the folder that are not of an earlier run.")
+FORCE = click.option("--force", is_flag=True, help="Replace files in the folder that are not from an earlier run.")
 RANKS = click.option(
     "--ranks",
     metavar="NUMBERS",
     callback=parse_ranks,
-    help="Most patterns to look for: shared ones, then those of each class, as 8,4,4 (8,4 is 4 for every class), of "
-    "dbssl, jsmf, rjsnmf and jnmf; the sum of them of asso and inmf. The others find it themselves.",
+    help="Maximum number of patterns: shared ones, then those of each class, as 8,4,4 (8,4 is 4 for every class), for "
+    "dbssl, jsmf, rjsnmf and jnmf; asso and inmf take the sum. The other methods find the number themselves.",
 )
+RESTARTS = click.option(
+    "--restarts",
+    type=COUNT,
+    help="Random starts, of which the best model is kept; if not given, 5 for csalt and primp, and 1 for the others "
+    "and for more than a million cells.",
+)
+TRUTH = click.option("--truth", type=PATH, help="File of planted data; DATA itself if it is one.")
 MAX_TIME = click.option(
-    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="When diffnorm shall stop."
+    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Time limit of diffnorm."
 )
 
 
-def options(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Apply options in the order in which help shall show them."""
+def add_options(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that adds options in the order in which the help shows them."""
 
     def apply(command: Command) -> Command:
         for option in reversed(groups):
@@ -124,20 +131,10 @@ def options(*groups: Callable[[Command], Command]) -> Callable[[Command], Comman
 
 
 def names_of(decorators: tuple[Callable[[Command], Command], ...]) -> list[str]:
-    """Return what the options of a group are called."""
+    """Return the parameter names of options."""
 
-    @options(*decorators)
+    @add_options(*decorators)
     def nothing() -> None: ...
 
-    parameters: list[click.Parameter] = nothing.__click_params__  # type: ignore[attr-defined]  # click puts them there
+    parameters: list[click.Parameter] = nothing.__click_params__  # type: ignore[attr-defined]  # set by click
     return [str(parameter.name) for parameter in parameters]
-
-
-def parse_image(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
-    """Read the size of an image, as 28x28."""
-    if value is None:
-        return None
-    sides = value.lower().split("x")
-    if len(sides) != 2 or not all(side.isdecimal() and int(side) > 0 for side in sides):
-        raise click.BadParameter(f"{value!r} is not HEIGHTxWIDTH, as 28x28.")
-    return [int(side) for side in sides]

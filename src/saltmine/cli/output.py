@@ -1,50 +1,92 @@
-"""Write results whole or not at all, and say what happens on standard error."""
+"""Output of the command line: folders written as a whole, JSON, tables in the terminal, notes on standard error."""
 
 from __future__ import annotations
 
+import io
+import json
+import math
 import os
 import shutil
+import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table as Grid
 
 from saltmine.cli.errors import WrongUse, user_mistakes
 
-#: What `saltmine fit` writes.
-MODEL, PATTERNS, USAGE, SUMMARY, REPORT = "model.salt", "patterns.csv", "usage.csv", "summary.json", "report.html"
-FILES = (MODEL, PATTERNS, USAGE, SUMMARY, REPORT)
-#: By what an earlier run is known: a model is a zip archive.
-SIGN = (MODEL, b"PK")
-
 
 class Notes:
-    """Remarks for the person at the terminal: on standard error, so that standard output has the result alone."""
+    """Notes for the person at the terminal: on standard error, so that standard output has the result alone."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
 
     def say(self, text: str) -> None:
-        """Say it, unless silence was asked for."""
+        """Print a note, unless the user wants quiet."""
         if not self.quiet:
             click.echo(text, err=True)
 
 
-@contextmanager
-def whole_folder(folder: Path, names: tuple[str, ...], sign: tuple[str, bytes], force: bool) -> Iterator[Path]:
-    """Give a folder to write files into, which move to their place when all of them are there.
+def as_json(values: Any) -> str:
+    """Return plain values as JSON; numbers that are not finite become null.
 
-    Files of these names that are already there are replaced if one of them is the ``sign`` of an earlier run, by its
-    name and its first bytes. Else they are somebody's own, and only ``force`` replaces them.
+    Examples
+    --------
+    >>> print(as_json([float("nan")]))
+    [
+     null
+    ]
+    """
+    return json.dumps(_finite(values), indent=1, allow_nan=False)
+
+
+def _finite(values: Any) -> Any:
+    if isinstance(values, dict):
+        return {key: _finite(value) for key, value in values.items()}
+    if isinstance(values, list):
+        return [_finite(value) for value in values]
+    return None if isinstance(values, float) and not math.isfinite(values) else values
+
+
+def terminal_width(otherwise: int) -> int:
+    """Return the width of the terminal, or another width where the output goes to a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else otherwise
+
+
+def print_rich(*parts: RenderableType, width: int) -> None:
+    """Print texts and tables through click, which handles closed pipes."""
+    text = io.StringIO()
+    console = Console(file=text, width=width, highlight=False)
+    for part in parts:
+        console.print(part)
+    click.echo(text.getvalue(), nl=False)
+
+
+def simple_grid(**options: Any) -> Grid:
+    """Return an empty table with a line below the headings."""
+    return Grid(box=box.SIMPLE_HEAD, pad_edge=False, **options)
+
+
+@contextmanager
+def atomic_folder(folder: Path, names: Sequence[str], sign: tuple[str, bytes], force: bool) -> Iterator[Path]:
+    """Give a folder to write files into; they move to their place when all of them are written.
+
+    Existing files of these names are replaced if the folder holds the ``sign`` of an earlier run, a file given by its
+    name and its first bytes. Otherwise they may be the user's own, and only ``force`` replaces them.
     """
     if folder.exists() and not folder.is_dir():
         raise WrongUse(f"{folder} is a file; name a folder for the results.")
     there = [name for name in names if (folder / name).exists()]
-    if there and not force and not _begins(folder / sign[0], sign[1]):
+    if there and not force and not _starts_with(folder / sign[0], sign[1]):
         raise WrongUse(f"{folder / there[0]} is not of an earlier run; choose another folder, or --force replaces it.")
-    made = _make(folder)
+    made = _make_folder(folder)
     aside = folder / f".saltmine-{uuid.uuid4().hex}.part"
     try:
         with user_mistakes(f"The results cannot be written to {folder}: "):
@@ -55,17 +97,17 @@ def whole_folder(folder: Path, names: tuple[str, ...], sign: tuple[str, bytes], 
             for name in written:
                 os.replace(aside / name, folder / name)
             for name in set(names) - set(written):
-                # Of an earlier run; beside the new ones it would be taken for theirs.
+                # A file of an earlier run would be taken for one of this run.
                 (folder / name).unlink(missing_ok=True)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         for empty in made:
-            # A folder that was made for results that never came goes again; one with results in it stays.
+            # Remove folders that were made for results that never came.
             if empty.is_dir() and not any(empty.iterdir()):
                 empty.rmdir()
 
 
-def _begins(path: Path, first: bytes) -> bool:
+def _starts_with(path: Path, first: bytes) -> bool:
     try:
         with path.open("rb") as stream:
             return stream.read(len(first)) == first
@@ -73,8 +115,8 @@ def _begins(path: Path, first: bytes) -> bool:
         return False
 
 
-def _make(folder: Path) -> list[Path]:
-    """Make a folder and those above it; return what was made, the innermost first."""
+def _make_folder(folder: Path) -> list[Path]:
+    """Make a folder and its parents; return the new ones, the innermost first."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""``saltmine generate`` and ``saltmine score``: planted data, and how near a model comes to it."""
+"""``saltmine generate`` and ``saltmine score``: planted data, and how close a model comes to it."""
 
 from __future__ import annotations
 
@@ -6,32 +6,36 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+import pandas as pd
 
 from saltmine.atomic import atomic_write
+from saltmine.cli import options
 from saltmine.cli.apply import as_classes, load_model
+from saltmine.cli.data import read_for_model
 from saltmine.cli.errors import WrongUse, user_mistakes
-from saltmine.cli.options import JSON, QUIET, READING, options
 from saltmine.cli.output import Notes
+from saltmine.cli.output import as_json as to_json
+from saltmine.datasets import Planted, make_planted
+from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure, residual
 
-TRUTH = ("components", "alterations", "usage")
+ARRAYS = ("X", "y", "components", "alterations", "usage")
 
 
 def _sizes(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
     sizes = value.split(",")
     if not all(size.strip().isdigit() and int(size) > 0 for size in sizes):
-        raise click.BadParameter(f"{value!r} is no list of class sizes, as 500,500.")
+        raise click.BadParameter(f"{value!r} is not a list of class sizes, as 500,500.")
     return [int(size) for size in sizes]
 
 
 @click.command()
-@click.argument("output", type=click.Path(path_type=Path))
-@click.option("--rows", default="500,500", show_default=True, callback=_sizes, help="Rows of every class.")
-@click.option("--columns", type=click.IntRange(min=1), default=800, show_default=True, help="Number of columns.")
-@click.option("--patterns", type=click.IntRange(min=0), default=24, show_default=True, help="Number of patterns.")
-@click.option("--noise", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Probability of a flip.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same data."
-)
+@click.argument("output", type=options.PATH)
+@click.option("--rows", default="500,500", callback=_sizes, help="Rows of every class.")
+@click.option("--columns", type=options.COUNT, default=800, help="Number of columns.")
+@click.option("--patterns", type=click.IntRange(min=0), default=24, help="Number of patterns.")
+@click.option("--noise", type=click.FloatRange(0, 1), default=0.1, help="Probability of a flip.")
+@options.SEED
 def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: float, seed: int) -> None:
     """Make data with planted patterns and alterations, to try things on.
 
@@ -43,17 +47,12 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
       saltmine generate planted.npz
       saltmine generate planted.csv --rows 300,200,100 --columns 400 --noise 0.05
     """
-    import numpy as np
-    import pandas as pd
-
-    from saltmine.datasets import make_planted
-
     suffix = output.suffix.lower()
     if suffix not in (".npz", ".csv", ".tsv"):
         raise WrongUse(f"{output}: data is written as .npz, .csv or .tsv; choose one of these suffixes.")
     with user_mistakes():
         planted = make_planted(columns, rows, patterns, noise=noise, random_state=seed)
-    truth = {name: getattr(planted, name) for name in ("X", "y", *TRUTH)}
+    truth = {name: getattr(planted, name) for name in ARRAYS}
     if suffix != ".npz":
         frame = pd.DataFrame(planted.X.astype(np.int8), columns=[f"item_{i}" for i in range(columns)])
         frame["class"] = planted.y
@@ -67,12 +66,11 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("data", type=click.Path(path_type=Path))
-@click.option("--truth", type=click.Path(path_type=Path), help="File of planted data; DATA itself if it is one.")
-@options(*READING, JSON, QUIET)
+@options.MODEL
+@options.DATA
+@options.add_options(options.TRUTH, *options.READING, options.JSON, options.QUIET)
 def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: bool, **reading: Any) -> None:
-    """Say how well MODEL describes the DATA it was fitted on, and how near it comes to planted truth.
+    """Print how well MODEL describes the DATA it was fitted on, and how close it comes to planted truth.
 
     Class rank counts the patterns with more than one item and row in a class; errors per one are the cells that the
     patterns get wrong for every one in the data; accuracy is that of predict on the rows of the fit; F-measure and
@@ -84,10 +82,6 @@ def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: boo
       saltmine score out/model.salt planted.npz
       saltmine score out/model.salt planted.csv --target class --truth planted.truth.npz
     """
-    from saltmine.cli.data import read_for_model
-    from saltmine.cli.results import as_json as to_json
-    from saltmine.metrics import class_rank, residual
-
     fitted = load_model(model)
     X, table = read_for_model(data, fitted, reading, Notes(quiet))
     if table.shape[0] != len(fitted.row_labels_):
@@ -119,54 +113,41 @@ def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: boo
             figures["accuracy"] = float((fitted.predict(X) == fitted.row_labels_).mean())
         planted = read_truth(truth, data)
         if planted is not None:
-            figures |= _against(planted, fitted)
+            figures |= {
+                "f_measure": f_measure(planted, fitted),
+                "alteration_recall": alteration_recall(planted, fitted),
+                "planted_class_rank": _per_class(np.unique(planted.y), class_rank(planted)),
+                "planted_description_length": description_length(**{name: getattr(planted, name) for name in ARRAYS}),
+            }
     if as_json:
         click.echo(to_json(figures))
     else:
         for name, value in figures.items():
-            click.echo(f"{name.replace('_', ' '):<28}{_shown(value)}")
+            click.echo(f"{name.replace('_', ' '):<28}{_as_text(value)}")
 
 
 def read_truth(truth: Path | None, data: Path) -> Any:
-    """Return the planted truth of an npz file, None where there is none to be expected."""
-    import numpy as np
-
-    from saltmine.datasets import Planted
-
+    """Return the planted truth of an npz file; None if none was named and the data hold none."""
     path = truth or data
     if truth is None and path.suffix.lower() != ".npz":
         return None
     try:
         with np.load(path, allow_pickle=False) as archive:
-            parts = {name: archive[name] for name in ("X", "y", *TRUTH) if name in archive.files}
+            parts = {name: archive[name] for name in ARRAYS if name in archive.files}
     except (OSError, ValueError, EOFError) as error:
         raise WrongUse(f"{path} cannot be read as planted data: {error}.") from error
-    if len(parts) == len(TRUTH) + 2:
+    if len(parts) == len(ARRAYS):
         return Planted(**parts)
     if truth is not None:
         raise WrongUse(f"{path} holds no planted truth; 'saltmine generate' makes such files.")
     return None
 
 
-def _against(planted: Any, fitted: Any) -> dict[str, Any]:
-    import numpy as np
-
-    from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
-
-    length = description_length(planted.X, planted.y, planted.components, planted.alterations, planted.usage)
-    return {
-        "f_measure": f_measure(planted, fitted),
-        "alteration_recall": alteration_recall(planted, fitted),
-        "planted_class_rank": _per_class(np.unique(planted.y), class_rank(planted)),
-        "planted_description_length": length,
-    }
-
-
 def _per_class(classes: Any, counts: Any) -> dict[str, int]:
     return {str(label): int(count) for label, count in zip(classes, counts, strict=True)}
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.3f}" if abs(value) < 10 else f"{value:,.0f}"
     if isinstance(value, dict):

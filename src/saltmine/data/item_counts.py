@@ -11,9 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from saltmine.data.binary_model import BinaryModel
+
 if TYPE_CHECKING:
     # Compiled code, which fitted models do without.
-    from saltmine.data.binary_model import BinaryModel
     from saltmine.data.bits import BitMatrix
 
 Bools = NDArray[np.bool_]
@@ -52,7 +53,7 @@ class ItemCounts:
         Ones, and cells that the model gets wrong.
     hits, carrier_hits : (c, entries) int
         How often the item of every entry, in the order of `entries`, occurs in the rows that use the pattern, and in
-        those that carry it; a model file of an early version does not know the latter.
+        those that carry it.
     """
 
     item_of: NDArray[np.integer[Any]]
@@ -61,7 +62,7 @@ class ItemCounts:
     item_counts: NDArray[np.integer[Any]]
     noise_counts: NDArray[np.integer[Any]]
     hits: NDArray[np.integer[Any]]
-    carrier_hits: NDArray[np.integer[Any]] | None
+    carrier_hits: NDArray[np.integer[Any]]
 
     @classmethod
     def of(cls, bits: BitMatrix, model: BinaryModel, carriers: Bools, item_of: Indices) -> ItemCounts:
@@ -88,7 +89,6 @@ class ItemCounts:
         pattern = np.concatenate([found[0] for found in listed])
         item = np.concatenate([found[1] + offset for found, offset in zip(listed, offsets, strict=False)])
         order = np.lexsort((item, np.concatenate([found[2] for found in listed]), pattern))
-        carrier_hits = [part.carrier_hits for part in parts if part.carrier_hits is not None]
         return cls(
             np.concatenate(
                 [np.where(part.item_of >= 0, part.item_of + at, -1) for part, at in zip(parts, offsets, strict=False)]
@@ -98,7 +98,7 @@ class ItemCounts:
             np.concatenate([part.item_counts for part in parts], axis=1),
             np.concatenate([part.noise_counts for part in parts], axis=1),
             np.concatenate([part.hits for part in parts], axis=1)[:, order],
-            np.concatenate(carrier_hits, axis=1)[:, order],
+            np.concatenate([part.carrier_hits for part in parts], axis=1)[:, order],
         )
 
     def carried(self) -> Counts:
@@ -125,7 +125,7 @@ class ItemCounts:
             components=self.components[patterns],
             alterations=self.alterations[:, patterns],
             hits=self.hits[:, order],
-            carrier_hits=None if self.carrier_hits is None else self.carrier_hits[:, order],
+            carrier_hits=self.carrier_hits[:, order],
         )
 
     def unfold(self, figures: NDArray[Any]) -> NDArray[Any]:
@@ -165,11 +165,11 @@ class ItemCounts:
         key: NDArray[np.int64] = (pattern.astype(np.int64) * (c + 1) + owner + 1) * n_items + item
         return key
 
-    def hits_of(self, pattern: Indices, column: Indices, owner: Indices) -> tuple[Counts, Counts | None]:
+    def hits_of(self, pattern: Indices, column: Indices, owner: Indices) -> tuple[Counts, Counts]:
         """Return the hits of entries that are given by columns."""
         place = np.searchsorted(self._keys, self._key(pattern, self.item_of[column], owner))
         hits = self.hits[:, place].astype(np.int64)
-        return hits, None if self.carrier_hits is None else self.carrier_hits[:, place].astype(np.int64)
+        return hits, self.carrier_hits[:, place].astype(np.int64)
 
     def sparse(self, part: Bools) -> sp.csr_array:
         """Return a part of the patterns, (r, items), as a sparse matrix over all columns, (r, n)."""

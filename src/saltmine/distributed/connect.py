@@ -10,9 +10,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from saltmine import __version__
 from saltmine.distributed.errors import ClusterError
 from saltmine.extras import needing
+from saltmine.version import __version__
 
 if TYPE_CHECKING:
     from distributed import Client

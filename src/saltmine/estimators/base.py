@@ -19,7 +19,7 @@ from sklearn.utils import ClassifierTags, Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from saltmine.data.item_counts import ItemCounts, entries
+from saltmine.data.item_counts import ItemCounts
 from saltmine.data.labels import class_numbers
 from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
 from saltmine.data.validation import (
@@ -36,13 +36,15 @@ from saltmine.fitted.pattern_table import pattern_table
 from saltmine.fitted.stability import Stability, bootstrap_rows, carried, compare
 from saltmine.names import as_text, check_distinct
 from saltmine.parameters import check_binarize, check_listening
+from saltmine.plots import Plots
 from saltmine.progress import Listener, OnStep
+from saltmine.report import write_report
+from saltmine.report.notebook import model_html
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from saltmine.estimators.fitting import BitMatrix, Found, Labels, Solution, StackedMatrix
-    from saltmine.plots import Plots
 
 
 def import_fitting() -> ModuleType:
@@ -349,10 +351,6 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self._items.all_noise_counts
 
     @property
-    def _hits(self) -> NDArray[np.int64]:
-        return self._items.hits_of(*entries(self.components_, self.alterations_))[0]
-
-    @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
 
@@ -403,17 +401,12 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def plot(self) -> Plots:
         """Pictures of the model: ``plot.usage()``, ``.patterns()``, ``.wordcloud(pattern)``, ``.history()``."""
         check_is_fitted(self)
-        # Drawing libraries are an extra, and slow to import.
-        from saltmine.plots import Plots
-
         return Plots(self)
 
     def _repr_html_inner(self) -> str:
         """Show a fitted model in a notebook by what it found, any other by its parameters."""
         if not hasattr(self, "classes_"):
             return str(super()._repr_html_inner())
-        from saltmine.report.notebook import model_html
-
         return model_html(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
@@ -425,9 +418,6 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def report(self, path: str | PathLike[str], title: str | None = None) -> None:
         """Write the model as one HTML page that needs nothing else: patterns, who uses them, how far to trust them."""
         check_is_fitted(self)
-        # The page is needed by few fits.
-        from saltmine.report import write_report
-
         write_report(self, path, title)
 
     def assess_stability(

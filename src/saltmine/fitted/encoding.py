@@ -1,7 +1,7 @@
-"""Encode rows with the patterns of a class: which patterns a row uses, and how many nats that takes.
+"""Encode rows with the patterns of a class: which patterns a row uses, and its code length in nats.
 
-Every class has a code table of its own, with the codes that its rows of the training data would get: a pattern or an
-item that is rare in a class is expensive there.
+Every class has its own code table, from its rows of the training data: a pattern or an item that is rare in a class is
+expensive there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from saltmine.data.validation import BinaryMatrix
 
 # Pseudo-count for patterns and items that a class never used: the code exists, but it is long.
 PSEUDO_COUNT = 0.5
-# Gains are compared after rounding, so that the last bit of a sum never decides.
+# Gains are compared after rounding, so that rounding errors never decide.
 DECIMALS = 9
 
 Bools = NDArray[np.bool_]
@@ -35,10 +35,10 @@ class CodeTable:
     def from_counts(
         cls, patterns: Bools, usage: NDArray[np.int64], noise: NDArray[np.int64], occurs: Bools
     ) -> CodeTable:
-        """Make the table of a class from how often it used every pattern and erred in every item.
+        """Return the table of a class from its counts of pattern usage and of errors per item.
 
         Items that occur nowhere in the training data take no share of the code, so that empty columns change
-        nothing; in new rows they cost as much as an item that this class never erred in.
+        nothing; in new rows they cost as much as an item without errors in this class.
 
         Examples
         --------
@@ -49,16 +49,16 @@ class CodeTable:
         """
         counts = np.concatenate([usage, noise]) + PSEUDO_COUNT
         total = counts[: len(usage)].sum() + counts[len(usage) :][occurs].sum()
-        # A class that saw nothing at all still has codes: all equally long.
+        # A class without any ones still has codes, all equally long.
         nats = -np.log(counts / max(total, PSEUDO_COUNT))
         return cls(patterns, nats[: len(usage)], nats[len(usage) :])
 
 
 def encode(rows: BinaryMatrix, table: CodeTable) -> tuple[Bools, Nats]:
-    """Choose for every row the patterns that shorten its code: usage (m, r) and length in nats (m,).
+    """Return for every row the patterns that shorten its code, (m, r), and its code length in nats, (m,).
 
-    The pattern that saves most comes first, again and again; then every pattern that others made superfluous goes;
-    until neither adding nor removing a pattern shortens the code.
+    Greedy: the pattern that saves most is added until none saves; then patterns that others made superfluous are
+    removed; both are repeated until neither shortens the code.
     """
     rank = len(table.patterns)
     length = np.asarray(rows @ table.item_nats, dtype=np.float64).copy()
@@ -93,7 +93,7 @@ def _covered(usage: Bools, patterns: Bools) -> Bools:
 
 
 def _cover(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:
-    """Add the pattern with the largest gain to every row until none gains."""
+    """Return the usage after adding the pattern with the largest gain to every row until none gains."""
     left = savings * ~_covered(usage, patterns)
     columns = patterns.T.astype(np.float64)
     active = np.arange(len(savings))
@@ -109,7 +109,7 @@ def _cover(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> 
 
 
 def _prune(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:
-    """Take away, one after the other, the patterns whose own cells do not pay for them."""
+    """Return the usage without the patterns whose cells that no other pattern covers do not pay for them."""
     cover_count = usage.astype(np.int64) @ patterns
     for s in range(len(patterns)):
         rows = np.flatnonzero(usage[:, s])

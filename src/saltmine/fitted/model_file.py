@@ -1,4 +1,4 @@
-"""Model files: a zip of plain arrays and a JSON header (``.salt``). Nothing in them is ever executed."""
+"""Model files (``.salt``): a zip of plain arrays and a JSON header. Nothing in them is ever executed."""
 
 from __future__ import annotations
 
@@ -14,66 +14,55 @@ from numpy.typing import NDArray
 from saltmine.atomic import atomic_write
 from saltmine.data.item_counts import ItemCounts
 from saltmine.fitted.stability import Stability
+from saltmine.preprocessing import Prepare
 
 FORMAT = "saltmine model"
-# Version 2 has the evidence of patterns and alterations; version 3 gains, carriers, stability, names of the rows, what
-# is known of the data and how it was prepared; version 4 has one of identical columns.
 VERSION = 4
-# Boolean arrays are packed eight to a byte.
-_PACKED = ("components_", "alterations_", "usage_")
-_PLAIN = ("usage_counts_", "history_")
-# Figures per pattern and per class and pattern, and the version that they came with.
-_FIGURES = {
-    "pattern_evidence_": 2,
-    "alteration_evidence_": 2,
-    "pattern_gain_": 3,
-    "alteration_gain_": 3,
-}
-# Parameters that another machine may not have.
-_OF_THE_RUN = ("device", "client")
-_STABILITY = ("patterns", "alterations", "entries")
+_SCORES = ("pattern_evidence_", "alteration_evidence_", "pattern_gain_", "alteration_gain_")
 _NUMBERS = ("n_components_", "n_features_in_", "n_iter_", "description_length_", "null_description_length_")
-
-
+# Parameters that another machine may not have.
+_RUN_PARAMETERS = ("device", "client")
 # Text gets its width from the labels themselves.
 _LABEL_TYPES = {"O": "object", "U": "str"}
 
 
+Arrays = dict[str, NDArray[Any]]
+
+
 class ModelFileError(ValueError):
-    """A file that is not a model this version can read."""
+    """Raised for a file that is not a model of this version."""
 
 
 def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
-    """Write a fitted estimator under the name of its kind; the file appears whole or not at all."""
+    """Write a fitted estimator and the name of its kind; an existing file is replaced as a whole."""
     labels = np.asarray(estimator.classes_)
     if labels.dtype.kind not in "OUbiuf" or not all(isinstance(v, (str, int, float)) for v in labels.tolist()):
         raise TypeError(f"Labels such as {labels.tolist()[0]!r} cannot be stored in a file; use text or numbers.")
-    names, items = estimator._item_names, estimator._items
+    items, stability = estimator._items, estimator.stability_
     header = {
         "format": FORMAT,
         "version": VERSION,
         "estimator": kind,
         "parameters": _plain_parameters(estimator),
         "classes": {"labels": labels.tolist(), "dtype": _LABEL_TYPES.get(labels.dtype.kind, labels.dtype.str)},
-        "item_names": _plain_names(names),
+        "item_names": _plain_names(estimator._item_names),
         "feature_names": _plain_names(getattr(estimator, "feature_names_in_", None)),
         "row_names": _plain_names(estimator.row_names_),
         "about": estimator.about_,
         "preparation": None if estimator.preparation_ is None else estimator.preparation_.to_dict(),
-        "refits": 0 if estimator.stability_ is None else estimator.stability_.refits,
+        "refits": 0 if stability is None else stability.refits,
         "shape": [*np.shape(estimator.usage_), len(labels), estimator.n_components_, estimator.n_features_in_],
         "items": items.components.shape[1],
         **{name: np.asarray(getattr(estimator, name)).item() for name in _NUMBERS},
     }
     bits = {"components_": items.components, "alterations_": items.alterations, "usage_": estimator.usage_}
-    arrays: dict[str, NDArray[Any]] = {name: np.packbits(bits[name]) for name in _PACKED}
-    arrays |= {name: getattr(estimator, name) for name in (*_PLAIN, *_FIGURES)}
+    # Boolean arrays are packed eight to a byte.
+    arrays: Arrays = {name: np.packbits(values) for name, values in bits.items()}
+    arrays |= {name: getattr(estimator, name) for name in ("usage_counts_", "history_", *_SCORES)}
     arrays |= {"item_of": items.item_of, "item_counts_": items.item_counts, "noise_counts_": items.noise_counts}
-    arrays["_hits"] = items.hits
-    if estimator.carrier_counts_ is not None and items.carrier_hits is not None:
-        arrays |= {"carrier_counts_": estimator.carrier_counts_, "_carrier_hits": items.carrier_hits}
-    if estimator.stability_ is not None:
-        arrays |= {f"stability_{name}": getattr(estimator.stability_, name) for name in _STABILITY}
+    arrays |= {"_hits": items.hits, "carrier_counts_": estimator.carrier_counts_, "_carrier_hits": items.carrier_hits}
+    if stability is not None:
+        arrays |= {f"stability_{name}": getattr(stability, name) for name in ("patterns", "alterations", "entries")}
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with atomic_write(path) as aside, aside.open("xb") as stream:
@@ -82,7 +71,7 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
 
 
 def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
-    """Read a file that `save_model` wrote; ``kinds`` are the estimators it may hold, by name."""
+    """Return the estimator in a file of `save_model`; ``kinds`` are the estimators it may hold, by name."""
     path = Path(path)
     if path.is_dir():
         raise ModelFileError(f"{str(path)!r} is a folder, not a model file.")
@@ -92,17 +81,16 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
         try:
             with np.load(stream, allow_pickle=False) as archive:
                 arrays = {name: np.asanyarray(archive[name]) for name in archive.files}
-        except Exception:  # a broken zip raises whatever its reader stumbles over
+        except Exception:  # a broken zip raises errors of many types
             raise ModelFileError(
-                f"{str(path)!r} is damaged or not a saltmine model; load takes a file that model.save wrote, whole."
+                f"{str(path)!r} is damaged or not a saltmine model; load takes a complete file that model.save wrote."
             ) from None
     header = _checked_header(arrays, str(path))
     try:
         estimator = kinds[header["estimator"]](**header["parameters"])
         estimator._check_parameters()
         _restore_arrays(estimator, header, arrays)
-        _restore_names(estimator, header, arrays)
-        _restore_extras(estimator, header, arrays)
+        _restore_facts(estimator, header, arrays)
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
         raise ModelFileError(
             f"{str(path)!r} is damaged: its parts do not fit together ({error}); save the model again."
@@ -110,7 +98,7 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
     return estimator
 
 
-def _checked_header(arrays: dict[str, NDArray[Any]], path: str) -> dict[str, Any]:
+def _checked_header(arrays: Arrays, path: str) -> dict[str, Any]:
     try:
         header: dict[str, Any] = json.loads(arrays["header"].tobytes())
         known = header["format"] == FORMAT
@@ -119,119 +107,96 @@ def _checked_header(arrays: dict[str, NDArray[Any]], path: str) -> dict[str, Any
         known = False
     if not known:
         raise ModelFileError(f"{path!r} is not a saltmine model; load takes a file that model.save wrote.")
-    if version > VERSION:
+    if version != VERSION:
+        remedy = "install a newer saltmine" if version > VERSION else "fit and save the model again"
         raise ModelFileError(
-            f"{path!r} has format version {version}, and this saltmine reads up to {VERSION}; install a newer saltmine."
+            f"{path!r} has format version {version}, but this saltmine reads version {VERSION}; {remedy}."
         )
     return header
 
 
-def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
+    """Restore patterns, usage, counts and scores."""
     m, rank, c, _, n = header["shape"]
     for name in _NUMBERS:
-        _demand(isinstance(header[name], (int, float)), f"{name} is no number")
+        _demand(isinstance(header[name], (int, float)), f"{name} is not a number")
         setattr(estimator, name, header[name])
     _demand((estimator.n_components_, estimator.n_features_in_) == (rank, n), "rank or number of columns differ")
-    n_items = int(header["items"]) if header["version"] >= 4 else n
-    shapes = {"components_": (rank, n_items), "alterations_": (c, rank, n_items), "usage_": (m, rank)}
-    bits = {name: _unpack(arrays[name], shapes[name], name) for name in _PACKED}
-    estimator.usage_ = bits["usage_"]
-    n_entries = int(bits["components_"].sum() + bits["alterations_"].sum())
-    shapes = {"usage_counts_": (c, rank), "noise_counts_": (c, n_items), "item_counts_": (c, n_items)}
-    shapes |= {"_hits": (c, n_entries)}
-    if header["version"] >= 3 and "carrier_counts_" in arrays:
-        shapes |= {"carrier_counts_": (c, rank), "_carrier_hits": (c, n_entries)}
-    counts = {name: _counts(arrays[name], shape, name) for name, shape in shapes.items()}
-    estimator.usage_counts_ = counts["usage_counts_"].astype(np.int64)
-    estimator.carrier_counts_ = counts.get("carrier_counts_")
-    item_of = arrays["item_of"] if header["version"] >= 4 else np.arange(n)
-    _demand(item_of.shape == (n,) and item_of.dtype.kind == "i", "the items of the columns differ")
+    n_items = int(header["items"])
+    components = _bits(arrays, "components_", (rank, n_items))
+    alterations = _bits(arrays, "alterations_", (c, rank, n_items))
+    n_entries = int(components.sum() + alterations.sum())
+    item_of = _array(arrays, "item_of", "i", (n,))
     _demand(not n or (item_of.min() >= -1 and item_of.max() < n_items), "the items of the columns differ")
     estimator._items = ItemCounts(
         item_of,
-        bits["components_"],
-        bits["alterations_"],
-        counts["item_counts_"],
-        counts["noise_counts_"],
-        counts["_hits"],
-        counts.get("_carrier_hits"),
+        components,
+        alterations,
+        _counts(arrays, "item_counts_", (c, n_items)),
+        _counts(arrays, "noise_counts_", (c, n_items)),
+        _counts(arrays, "_hits", (c, n_entries)),
+        _counts(arrays, "_carrier_hits", (c, n_entries)),
     )
-    for name, since in _FIGURES.items():
-        shape = (rank,) if name.startswith("pattern") else (c, rank)
-        known = arrays[name] if header["version"] >= since else np.full(shape, np.nan)
-        setattr(estimator, name, _figures(known, shape, name))
-    estimator.history_ = arrays["history_"]
-    _demand(estimator.history_.dtype.kind == "f" and estimator.history_.ndim == 1, "history_ is no list of numbers")
-
-
-def _unpack(packed: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[np.bool_]:
-    count = int(np.prod(shape))
-    _demand(packed.shape == (-(-count // 8),), f"{name} has the wrong length")
-    return np.unpackbits(packed, count=count).astype(bool).reshape(shape)
-
-
-def _counts(counts: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:
-    _demand(counts.dtype.kind == "i" and not (counts < 0).any(), f"{name} holds no counts")
-    _demand(counts.shape == shape, f"{name} has shape {counts.shape}, expected {shape}")
-    return counts
-
-
-def _restore_names(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    m, _, c, _, n = header["shape"]
-    labels, dtype = header["classes"]["labels"], header["classes"]["dtype"]
-    _demand(len(labels) == len(set(labels)) == c, "number of classes differs")
-    _demand(dtype in _LABEL_TYPES.values() or np.dtype(dtype).kind in "biuf", "labels are of no known kind")
-    estimator.classes_ = np.array(labels, dtype=dtype)
-    numbers = arrays["row_classes"]
-    _demand(numbers.shape == (m,), "number of rows differs")
-    _demand(numbers.dtype.kind == "i" and not (numbers < 0).any(), "classes of the rows are no numbers")
-    estimator.row_labels_ = estimator.classes_[numbers]
-    estimator.class_counts_ = np.bincount(numbers, minlength=c)
-    names = header["item_names"]
-    estimator._item_names = None
-    if names is not None:
-        _demand(len(names) == n and all(isinstance(name, (str, int)) for name in names), "column names differ")
-        estimator._item_names = np.array(names, dtype=object)
-    # Until version 3 columns had one name each, in tables and for scikit-learn.
-    features = header["feature_names"] if header["version"] >= 3 else names if header["names_are_features"] else None
-    if features is not None:
-        _demand(len(features) == n and all(isinstance(name, str) for name in features), "names of features differ")
-        estimator.feature_names_in_ = np.array(features, dtype=object)
-
-
-def _plain_names(names: NDArray[Any] | None) -> list[Any] | None:
-    return None if names is None else names.tolist()
-
-
-def _restore_extras(estimator: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Restore what came with version 3; older files leave it unknown."""
-    estimator.row_names_, estimator.about_, estimator.preparation_ = None, {}, None
+    estimator.usage_ = _bits(arrays, "usage_", (m, rank))
+    estimator.usage_counts_ = _counts(arrays, "usage_counts_", (c, rank)).astype(np.int64)
+    estimator.carrier_counts_ = _counts(arrays, "carrier_counts_", (c, rank))
+    for name in _SCORES:
+        setattr(estimator, name, _array(arrays, name, "f", (rank,) if name.startswith("pattern") else (c, rank)))
+    estimator.history_ = _array(arrays, "history_", "f", (arrays["history_"].size,))
     estimator.stability_ = None
-    if header["version"] < 3:
-        return
-    m, rank, c, _, n = header["shape"]
-    names = header["row_names"]
-    if names is not None:
-        _demand(len(names) == m and all(isinstance(name, str) for name in names), "row names differ")
-        estimator.row_names_ = np.array(names, dtype=object)
-    _demand(isinstance(header["about"], dict), "what is said of the data is no table")
-    estimator.about_ = header["about"]
-    if header["preparation"] is not None:
-        # Imported for the models that need it.
-        from saltmine.preprocessing import Prepare
-
-        estimator.preparation_ = Prepare.from_dict(header["preparation"])
-        _demand(len(estimator.preparation_.item_names_) == n, "the preparation makes other columns")
     if header["refits"]:
         n_entries = int(estimator.components_.sum() + estimator.alterations_.sum())
         shapes = {"patterns": (rank,), "alterations": (c, rank), "entries": (n_entries,)}
-        parts = {name: _figures(arrays[f"stability_{name}"], shape, name) for name, shape in shapes.items()}
+        parts = {name: _array(arrays, f"stability_{name}", "f", shape) for name, shape in shapes.items()}
         estimator.stability_ = Stability(int(header["refits"]), **parts)
 
 
-def _figures(figures: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
-    _demand(figures.dtype.kind == "f" and figures.shape == shape, f"{name} is no table of numbers")
-    return figures
+def _restore_facts(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
+    """Restore classes, names, the preparation, and the facts about the data."""
+    m, _, c, _, n = header["shape"]
+    labels, dtype = header["classes"]["labels"], header["classes"]["dtype"]
+    _demand(len(labels) == len(set(labels)) == c, "number of classes differs")
+    _demand(dtype in _LABEL_TYPES.values() or np.dtype(dtype).kind in "biuf", "labels are of an unknown type")
+    estimator.classes_ = np.array(labels, dtype=dtype)
+    row_classes = _counts(arrays, "row_classes", (m,))
+    estimator.row_labels_ = estimator.classes_[row_classes]
+    estimator.class_counts_ = np.bincount(row_classes, minlength=c)
+    estimator._item_names = _names(header["item_names"], n, (str, int), "column names differ")
+    estimator.row_names_ = _names(header["row_names"], m, (str,), "row names differ")
+    features = _names(header["feature_names"], n, (str,), "names of features differ")
+    if features is not None:
+        estimator.feature_names_in_ = features
+    _demand(isinstance(header["about"], dict), "the facts about the data are not a dictionary")
+    estimator.about_, estimator.preparation_ = header["about"], None
+    if header["preparation"] is not None:
+        estimator.preparation_ = Prepare.from_dict(header["preparation"])
+        _demand(len(estimator.preparation_.item_names_) == n, "the preparation makes other columns")
+
+
+def _array(arrays: Arrays, name: str, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    array = arrays[name]
+    _demand(array.dtype.kind == kind, f"{name} has values of type {array.dtype}")
+    _demand(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
+    return array
+
+
+def _counts(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    counts = _array(arrays, name, "i", shape)
+    _demand(not (counts < 0).any(), f"{name} has negative values")
+    return counts
+
+
+def _bits(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    count = int(np.prod(shape))
+    packed = _array(arrays, name, "u", (-(-count // 8),))
+    return np.unpackbits(packed, count=count).astype(bool).reshape(shape)
+
+
+def _names(names: list[Any] | None, count: int, types: tuple[type, ...], otherwise: str) -> NDArray[Any] | None:
+    if names is None:
+        return None
+    _demand(len(names) == count and all(isinstance(name, types) for name in names), otherwise)
+    return np.array(names, dtype=object)
 
 
 def _demand(holds: bool, otherwise: str) -> None:
@@ -239,16 +204,20 @@ def _demand(holds: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
+def _plain_names(names: NDArray[Any] | None) -> list[Any] | None:
+    return None if names is None else names.tolist()
+
+
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
-    """Keep the parameters that are plain values; a callback, a generator, a device or a cluster belong to the run."""
+    """Return the parameters that are plain values; a callback, a generator, a device or a cluster belong to the run."""
     parameters = estimator.get_params(deep=False).items()
-    values = {name: _plain(value) for name, value in parameters if name not in _OF_THE_RUN}
-    # None is a value, and what has no plain one is left out.
+    values = {name: _plain(value) for name, value in parameters if name not in _RUN_PARAMETERS}
+    # None is a value; NotImplemented marks parameters without a plain one.
     return {name: value for name, value in values.items() if value is not NotImplemented}
 
 
 def _plain(value: Any) -> Any:
-    """Return numbers, texts and lists of them as JSON can hold them; else NotImplemented."""
+    """Return a number, a text or a list of them as JSON can hold it, else NotImplemented."""
     value = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
     if value is None or isinstance(value, (bool, int, float, str)):
         return value

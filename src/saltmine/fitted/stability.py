@@ -1,4 +1,4 @@
-"""How often patterns and alterations come back when the rows are drawn anew."""
+"""Bootstrap stability: how often patterns and alterations come back when rows are drawn again."""
 
 from __future__ import annotations
 
@@ -10,31 +10,34 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from saltmine.data.item_counts import entries
+from saltmine.fitted.model import specific_class
 
 Bools = NDArray[np.bool_]
-# Draws of groups until every class is there.
-MOST_DRAWS = 1000
 Shares = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Entries = tuple[Indices, Indices, Indices]
 
-# A pattern has come back if what it has in common with one of the refit, class by class, is more than half of what both
-# have: a pattern of one class is not back if two classes share it.
-SIMILAR = 0.5
+# Attempts to draw groups until every class is there.
+MAX_DRAWS = 1000
+# A pattern has come back if the Jaccard index of its items, class by class, with a pattern of the refit is above this:
+# a pattern of one class has not come back if two classes share it.
+MIN_SIMILARITY = 0.5
 
 
 @dataclass(frozen=True)
 class Stability:
-    """Shares of refits in which something came back.
+    """Shares of refits in which patterns, alterations and items came back.
 
     Attributes
     ----------
     refits : int
         Number of refits.
     patterns : (r,) float
-        A similar pattern was there: more than half of all that both have, class by class, they have in common.
+        The refit had a similar pattern: the Jaccard index of their items, class by class, is above one half.
     alterations : (c, r) float
-        The class added at least half of what it adds to the pattern; NaN where it adds nothing.
+        The class added at least half of the same items to the pattern; NaN where it adds nothing.
     entries : (e,) float
-        The item was there in the same role; in the order of the rows of `CSalt.patterns`.
+        The item had the same role; in the order of the rows of `CSalt.patterns`.
     """
 
     refits: int
@@ -44,15 +47,13 @@ class Stability:
 
 
 def carried(components: Bools, alterations: Bools, usage_counts: NDArray[np.int64]) -> Bools:
-    """Return the items that a pattern has in every class that uses it, (r, c, n)."""
+    """Return the items that each pattern has in every class that uses it, (r, c, n)."""
     used = usage_counts.T[:, :, None] > 0
     return (components[:, None] | alterations.transpose(1, 0, 2)) & used
 
 
-def bootstrap_rows(
-    numbers: NDArray[np.intp], rng: np.random.Generator, groups: NDArray[np.intp] | None = None
-) -> NDArray[np.intp]:
-    """Draw as many rows of every class as it has, with replacement; whole groups where rows belong together.
+def bootstrap_rows(numbers: Indices, rng: np.random.Generator, groups: Indices | None = None) -> Indices:
+    """Return rows drawn with replacement, as many of every class as it has; whole groups where they are given.
 
     Examples
     --------
@@ -70,23 +71,19 @@ def bootstrap_rows(
     return drawn
 
 
-def _bootstrap_groups(
-    numbers: NDArray[np.intp], rng: np.random.Generator, groups: NDArray[np.intp]
-) -> NDArray[np.intp]:
+def _bootstrap_groups(numbers: Indices, rng: np.random.Generator, groups: Indices) -> Indices:
     members = [np.flatnonzero(groups == group) for group in np.unique(groups)]
-    for _ in range(MOST_DRAWS):
+    for _ in range(MAX_DRAWS):
         drawn = np.concatenate([members[k] for k in rng.integers(len(members), size=len(members))])
         if len(np.unique(numbers[drawn])) == len(np.unique(numbers)):
             return drawn
-    raise ValueError(
-        "Draws of groups keep missing a class, which too few groups have; assess stability without groups."
-    )
+    raise ValueError("Draws of groups keep missing a class that too few groups have; assess stability without groups.")
 
 
 def compare(
     components: Bools, alterations: Bools, usage_counts: NDArray[np.int64], refits: Iterable[Bools]
 ) -> Stability:
-    """Look for every part of a model in the refits, each given by what `carried` returns for it."""
+    """Return how often every part of a model is found in the refits, each given as the result of `carried`."""
     original = carried(components, alterations, usage_counts)
     parts = entries(components, alterations)
     patterns = np.zeros(len(components))
@@ -105,8 +102,8 @@ def compare(
     return Stability(n, patterns * share, np.where(altered, kept * share, np.nan), found * share)
 
 
-def _partners(original: Bools, refit: Bools) -> NDArray[np.intp]:
-    """Match patterns one to one by the Jaccard index of their items in all classes; -1 where none is similar."""
+def _partners(original: Bools, refit: Bools) -> Indices:
+    """Return the matching pattern of the refit, one to one by Jaccard index; -1 where none is similar."""
     partner = np.full(len(original), -1, dtype=np.intp)
     if not len(original) or not len(refit):
         return partner
@@ -115,18 +112,16 @@ def _partners(original: Bools, refit: Bools) -> NDArray[np.intp]:
     both = one @ two.T
     similarity = both / np.maximum(one.sum(axis=1)[:, None] + two.sum(axis=1) - both, 1)
     s, t = linear_sum_assignment(similarity, maximize=True)
-    similar = similarity[s, t] > SIMILAR
+    similar = similarity[s, t] > MIN_SIMILARITY
     partner[s[similar]] = t[similar]
     return partner
 
 
-def _entries_found(
-    original: Bools, refit: Bools, partner: NDArray[np.intp], parts: tuple[NDArray[np.intp], ...]
-) -> Bools:
-    """Say of every entry whether the partner has it in the same role.
+def _entries_found(original: Bools, refit: Bools, partner: Indices, parts: Entries) -> Bools:
+    """Return which entries the matching pattern has in the same role.
 
-    An item of a single class is back if that class alone has it; a shared one if all classes that had it have it; an
-    added one if its class has it and some class that uses the pattern and lacked it lacks it again.
+    An item of a single class is found if that class alone has it; a shared one if all classes that had it have it; an
+    added one if its class has it and a class that uses the pattern and lacked it lacks it again.
     """
     pattern, item, owner = parts
     found = np.zeros(len(pattern), dtype=bool)
@@ -136,13 +131,13 @@ def _entries_found(
     alone_again = (after == before).all(axis=1)
     shared_again = (after >= before).all(axis=1)
     added_again = after[np.arange(len(here)), owner[here]] & (using & ~before & ~after).any(axis=1)
-    of_one = (using.sum(axis=1) == 1) & (using.shape[1] > 1)
-    found[here] = np.select([of_one, owner[here] < 0], [alone_again, shared_again], added_again)
+    is_specific = specific_class(using.T) >= 0
+    found[here] = np.select([is_specific, owner[here] < 0], [alone_again, shared_again], added_again)
     return found
 
 
-def _alterations_found(found: Bools, parts: tuple[NDArray[np.intp], ...], shape: tuple[int, ...]) -> Bools:
-    """Say of every alteration, (c, r), whether at least half of its items came back."""
+def _alterations_found(found: Bools, parts: Entries, shape: tuple[int, ...]) -> Bools:
+    """Return the alterations, (c, r), of which at least half of the items came back."""
     pattern, _, owner = parts
     own = owner >= 0
     count, back = np.zeros(shape), np.zeros(shape)

@@ -1,4 +1,4 @@
-"""Where items lie, for those that have a place: pixels of an image, positions on chromosomes."""
+"""Places of items that have one: pixels of an image, positions on chromosomes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _LOCUS = re.compile(r"([^:\s]+):(\d+)")
 # Names such as "age:30" are no loci: the chromosome has to look like one, or the alleles have to follow.
 _SURE_LOCUS = re.compile(r"(?:chr\w+|\d\d?|X|Y|MT?):\d+|[^:\s]+:\d+(?::| )[ACGTN*]+(?::|>)[ACGTN*]+", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}(?:['-][^\W\d_]+)*$")
-# Fewer short lower-case names may as well be goods in a shop.
-_FEWEST_WORDS = 500
-_MOST_CHROMOSOMES = 40
-_BINS_OF_LONGEST = 600
+# Fewer short lower-case names may be goods in a shop.
+_MIN_WORDS = 500
+_MAX_CHROMOSOMES = 40
+_MAX_BINS = 600
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of the items: ``place`` is (n,), -1 for an item without one; ``shape`` says how the page draws them."""
+    """Places of the items: ``place`` is (n,), -1 for an item without one; ``shape`` is what the page draws."""
 
     shape: dict[str, Any]
     place: NDArray[np.int64]
@@ -34,7 +34,7 @@ class Layout:
 
 
 def kind_of_items(names: Sequence[Any] | NDArray[Any] | None, about: dict[str, Any]) -> str:
-    """Return what the items are: what the reader of the file knew, else what most of their names look like.
+    """Return the kind of the items: as the reader of the file said, else as most of their names suggest.
 
     Examples
     --------
@@ -49,13 +49,13 @@ def kind_of_items(names: Sequence[Any] | NDArray[Any] | None, about: dict[str, A
         return PIXELS
     if names is not None and len(names):
         texts = [name for name in names if isinstance(name, str)]
-        if _most(texts, names, _PIXEL):
+        if _look_like(texts, names, _PIXEL):
             return PIXELS
-        if _most(texts, names, _SURE_LOCUS):
+        if _look_like(texts, names, _SURE_LOCUS):
             return LOCI
         if (
-            len(names) >= _FEWEST_WORDS
-            and _most(texts, names, _WORD)
+            len(names) >= _MIN_WORDS
+            and _look_like(texts, names, _WORD)
             and sum(map(str.islower, texts)) > 0.9 * len(names)
         ):
             return WORDS
@@ -63,26 +63,26 @@ def kind_of_items(names: Sequence[Any] | NDArray[Any] | None, about: dict[str, A
 
 
 def layout_of(
-    kind: str, names: Sequence[Any] | NDArray[Any] | None, n_items: int, about: dict[str, Any], most_places: int
+    kind: str, names: Sequence[Any] | NDArray[Any] | None, n_items: int, about: dict[str, Any], max_places: int
 ) -> Layout | None:
-    """Return where the items lie, or None where they have no places, or have more of them than a page can hold."""
+    """Return the places of the items; None where they have none, or more than a page can hold."""
     if kind == PIXELS:
         image = _image(names, n_items, about.get("image"))
-        return image if image is not None and image.n_places <= most_places else None
+        return image if image is not None and image.n_places <= max_places else None
     if kind == LOCI and names is not None:
-        return _chromosomes([str(name) for name in names], most_places)
+        return _chromosomes([str(name) for name in names], max_places)
     return None
 
 
-def _most(texts: list[str], names: Sequence[Any] | NDArray[Any], look: re.Pattern[str]) -> bool:
-    return sum(look.match(text) is not None for text in texts) > 0.9 * len(names)
+def _look_like(texts: list[str], names: Sequence[Any] | NDArray[Any], pattern: re.Pattern[str]) -> bool:
+    return sum(pattern.match(text) is not None for text in texts) > 0.9 * len(names)
 
 
 def _image(names: Sequence[Any] | NDArray[Any] | None, n_items: int, size: Sequence[int] | None) -> Layout | None:
     found = [_PIXEL.match(str(name)) for name in names] if names is not None else []
     if found and all(found):
         row, column = np.array([[int(part) for part in match.groups()] for match in found if match]).T
-        # A size that does not hold all pixels is of another image.
+        # A size that does not hold all pixels belongs to another image.
         height, width = int(row.max()) + 1, int(column.max()) + 1
         if size is not None and size[0] >= height and size[1] >= width:
             height, width = int(size[0]), int(size[1])
@@ -96,7 +96,7 @@ def _image(names: Sequence[Any] | NDArray[Any] | None, n_items: int, size: Seque
     return Layout({"kind": PIXELS, "height": height, "width": width}, place.astype(np.int64), height * width)
 
 
-def _chromosomes(names: list[str], most_bins: int) -> Layout | None:
+def _chromosomes(names: list[str], max_bins: int) -> Layout | None:
     found = [_LOCUS.match(name) for name in names]
     where = [(match[1], int(match[2])) if match else ("", -1) for match in found]
     longest: dict[str, int] = {}
@@ -105,9 +105,9 @@ def _chromosomes(names: list[str], most_bins: int) -> Layout | None:
     longest.pop("", None)
     if not longest:
         return None
-    drawn = sorted(sorted(longest, key=lambda name: -longest[name])[:_MOST_CHROMOSOMES], key=_natural)
+    drawn = sorted(sorted(longest, key=lambda name: -longest[name])[:_MAX_CHROMOSOMES], key=_natural)
     lengths = np.array([longest[name] for name in drawn], dtype=np.float64) + 1
-    per_base = min(_BINS_OF_LONGEST / lengths.max(), most_bins / lengths.sum())
+    per_base = min(_MAX_BINS / lengths.max(), max_bins / lengths.sum())
     bins = np.maximum(1, np.ceil(lengths * per_base)).astype(np.int64)
     first = dict(zip(drawn, (np.cumsum(bins) - bins).tolist(), strict=True))
     last = dict(zip(drawn, (np.cumsum(bins) - 1).tolist(), strict=True))
@@ -123,7 +123,7 @@ def _chromosomes(names: list[str], most_bins: int) -> Layout | None:
 
 
 def _natural(name: str) -> tuple[int, int, str]:
-    """Sort chromosomes as people do: 1, 2, ..., 10, X, Y, M, then the rest by name.
+    """Return a sort key for chromosomes: 1, 2, ..., 10, X, Y, M, then the rest by name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One HTML file out of the data and the assets."""
+"""The report of a fitted model as one HTML file."""
 
 from __future__ import annotations
 
@@ -12,28 +12,26 @@ from os import PathLike
 from typing import Any
 
 from saltmine.atomic import atomic_write
-from saltmine.fitted.summary import outline
+from saltmine.fitted.model import FittedModel
+from saltmine.fitted.summary import Summary, class_in_sentence
 from saltmine.report.payload import payload
 
-STYLES = ("base.css", "map.css", "cards.css", "pictures.css", "small.css")
-# Each file uses what those before it define.
-SCRIPTS = (
-    "dom.js",
-    "roles.js",
-    "overview.js",
-    "pictures.js",
-    "cloud.js",
-    "items.js",
-    "cards.js",
-    "toolbar.js",
-    "usage.js",
-    "downloads.js",
-    "main.js",
-)
+STYLES = ("base", "map", "cards", "pictures", "small")
+# Each script uses what those before it define.
+SCRIPTS = ("dom", "roles", "overview", "pictures", "cloud", "items", "cards", "toolbar", "usage", "downloads", "main")
+# Patterns, and items of each of their parts, in the list for readers without scripts.
+OUTLINE_PATTERNS, OUTLINE_ITEMS = 20, 8
 
 
-def write_report(model: Any, path: str | PathLike[str], title: str | None = None) -> None:
+def write_report(model: FittedModel | Summary, path: str | PathLike[str], title: str | None = None) -> None:
     """Write the report of a fitted model as one HTML file; an existing file is replaced as a whole.
+
+    Parameters
+    ----------
+    model : CSalt, Primp or another estimator of saltmine, fitted; or its `Summary`
+    path : str or path
+    title : str, optional
+        Heading of the page; by default the title or source in ``model.about_``.
 
     Examples
     --------
@@ -44,22 +42,16 @@ def write_report(model: Any, path: str | PathLike[str], title: str | None = None
     >>> write_report(model, "report.html", title="Planted patterns")  # doctest: +SKIP
     """
     with atomic_write(path) as aside:
-        # Half a surrogate pair, which a broken name may hold, is no character.
+        # A broken name may hold half a surrogate pair, which UTF-8 cannot encode.
         aside.write_text(render(model, title), encoding="utf-8", errors="replace", newline="\n")
 
 
-def render(model: Any, title: str | None = None) -> str:
-    """Return the report of a fitted model as the text of an HTML page.
-
-    Parameters
-    ----------
-    model : CSalt, Primp or another estimator of saltmine, fitted
-    title : str, optional
-        Heading of the page; by default the title or source in ``model.about_``.
-    """
-    data = payload(model, title)
-    css = "".join(_asset(name) for name in STYLES)
-    script = "".join(_asset(name) for name in SCRIPTS)
+def render(model: FittedModel | Summary, title: str | None = None) -> str:
+    """Return the report of a fitted model as the text of an HTML page; see `write_report`."""
+    summary = model if isinstance(model, Summary) else Summary(model)
+    data = payload(summary, title)
+    css = "".join(_asset(f"{name}.css") for name in STYLES)
+    script = "".join(_asset(f"{name}.js") for name in SCRIPTS)
     fields = {
         "policy": _policy(css, script),
         "version": escape(data["version"]),
@@ -70,17 +62,17 @@ def render(model: Any, title: str | None = None) -> str:
         "method": escape(data["method"]),
         "source": escape(data["method_source"]),
         **{name: escape(text) for name, text in _meanings(data["tested"], data["exact"]).items()},
-        "outline": _outline(data),
+        "outline": _html_list(outline(summary)),
         "css": css,
         "data": as_json(data),
         "script": script,
     }
-    # In one go, so that braces in a name or title stay what they are.
+    # One pass, so that braces in a name or title stay as they are.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _asset("report.html"))
 
 
 def _meanings(tested: bool, exact: bool) -> dict[str, str]:
-    """Say what words mean, by whether the method tests what it finds against chance, and covers ones only."""
+    """Return the glossary, which depends on whether the method tests patterns against chance and covers ones only."""
     whole = "It has all items of it." if exact else "Not every item of it has to be there."
     if tested:
         return {
@@ -99,7 +91,7 @@ def _meanings(tested: bool, exact: bool) -> dict[str, str]:
 
 
 def as_json(data: Any) -> str:
-    r"""Write data as JSON in which nothing can end the script element around it.
+    r"""Return data as JSON that cannot end the script element around it.
 
     Examples
     --------
@@ -117,7 +109,7 @@ def _asset(name: str) -> str:
 
 
 def _policy(css: str, script: str) -> str:
-    """Allow the page its own style and script and nothing else, in particular no network."""
+    """Return a security policy that allows the page's own style and script and nothing else."""
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script)]
     return (
         f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
@@ -125,6 +117,17 @@ def _policy(css: str, script: str) -> str:
     )
 
 
-def _outline(data: dict[str, Any]) -> str:
-    lines = "".join(f"<li>{escape(line)}</li>" for line in outline(data))
-    return f'<ul class="outline">{lines}</ul>'
+def outline(summary: Summary) -> list[str]:
+    """Return a line of text for each of the first patterns, for readers without scripts."""
+    lines = []
+    for pattern in summary.patterns[:OUTLINE_PATTERNS]:
+        users = zip(pattern.usage, summary.classes, strict=True)
+        used = ", ".join(f"{n:,} of {entry.rows:,} {class_in_sentence(entry.name)}" for n, entry in users if n)
+        parts = "; ".join(summary.describe(part, OUTLINE_ITEMS) for part in pattern.parts)
+        lines.append(f"Pattern {pattern.number} ({used}): {parts}")
+    rest = len(summary.patterns) - len(lines)
+    return [*lines, f"and {rest:,} more pattern{'s' if rest > 1 else ''}"] if rest else lines
+
+
+def _html_list(lines: list[str]) -> str:
+    return f'<ul class="outline">{"".join(f"<li>{escape(line)}</li>" for line in lines)}</ul>'

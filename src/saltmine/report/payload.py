@@ -1,32 +1,41 @@
-"""What the page shows, as plain data: lists, texts and numbers that JSON can hold."""
+"""The data of the page: lists, texts and numbers that JSON can hold."""
 
 from __future__ import annotations
 
+import base64
+from dataclasses import asdict
 from datetime import date
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from saltmine.colours import SHARED as SHARED_COLOUR
 from saltmine.colours import class_colours
-from saltmine.estimators.base import PatternModel
-from saltmine.fitted import summary
-from saltmine.report.coverage import share_of_ones_covered
-from saltmine.report.layout import kind_of_items, layout_of
-from saltmine.report.parts import Parts, number
-from saltmine.report.usage import usage_lines
+from saltmine.fitted.model import FittedModel
+from saltmine.fitted.summary import Part, Summary, significant
+from saltmine.report.layout import Layout, kind_of_items, layout_of
+from saltmine.version import __version__
 
+Bools = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+
+# Items shown of a part: the first of these limits with which all of them take less than the budget of characters.
+LIMITS = (150, 75, 40, 20, 10, 5)
+BUDGET = 2_500_000
 # Characters that the places of all parts may take.
 PICTURE_BUDGET = 1_200_000
-LONGEST_NAME = 500
-HEADING_ITEMS, ENOUGH_ITEMS = 5, 3
+# Items shown where there is no pattern.
 DIFFERENCES = 12
+# More lines of usage than a screen has pixels; beyond it, a line stands for several rows.
+MAX_LINES = 2000
+MAX_ROW_NAME = 120
+# Rows multiplied at a time.
+_CHUNK = 1000
 
 
-def payload(model: Any, title: str | None = None) -> dict[str, Any]:
-    """Return all that the page of a fitted model shows.
+def payload(model: FittedModel | Summary, title: str | None = None) -> dict[str, Any]:
+    """Return the data of the page of a fitted model or its summary.
 
     Examples
     --------
@@ -37,38 +46,34 @@ def payload(model: Any, title: str | None = None) -> dict[str, Any]:
     >>> data["title"], data["shape"], len(data["patterns"])
     ('Planted', [200, 120], 3)
     """
-    if not isinstance(model, PatternModel):
-        raise TypeError(f"A report shows a fitted estimator of saltmine such as CSalt, not {type(model).__name__!r}.")
-    check_is_fitted(model)
-    import saltmine
-
-    about: dict[str, Any] = model.about_
-    numbers = np.searchsorted(model.classes_, model.row_labels_)
-    data: dict[str, Any] = {
-        "title": _title(title, about),
-        "source": str(about.get("source") or ""),
+    summary = model if isinstance(model, Summary) else Summary(model)
+    model, found = summary.model, bool(summary.patterns)
+    kind = kind_of_items(model._item_names, model.about_)
+    colours = class_colours(len(summary.classes))
+    usage = (model.usage_, summary.row_classes, model.usage_counts_, model.row_names_)
+    return {
+        "title": _title(title, model.about_),
+        "source": summary.source,
         "method": _method(model),
         "method_source": model._source,
         "tested": model._is_tested,
         "exact": model._covers_exactly,
-        "version": saltmine.__version__,
+        "version": __version__,
         "date": date.today().isoformat(),
-        "kind": kind_of_items(model._item_names, about),
-        "shape": [len(numbers), int(model.n_features_in_)],
-        "density": float(model.item_counts_.sum() / (len(numbers) * model.n_features_in_)),
+        "kind": kind,
+        "shape": [len(summary.row_classes), int(model.n_features_in_)],
+        "density": summary.density,
         "description": {"with": float(model.description_length_), "without": float(model.null_description_length_)},
-        "covered": share_of_ones_covered(model, numbers),
+        "covered": share_of_ones_covered(model, summary.row_classes),
         "colour": SHARED_COLOUR,
-        "classes": _classes(model, numbers),
+        "classes": [asdict(entry) | {"colour": colour} for entry, colour in zip(summary.classes, colours, strict=True)],
         "refits": None if model.stability_ is None else int(model.stability_.refits),
+        **_patterns(summary, kind),
+        "usage": usage_lines(*usage) if found else None,
+        "differences": [] if found else _differences(summary),
+        "answer": summary.answer,
+        "facts": summary.facts,
     }
-    data |= _patterns(model, data["kind"], about)
-    found = model.n_components_ > 0
-    data["usage"] = usage_lines(model.usage_, numbers, model.usage_counts_, model.row_names_) if found else None
-    data["differences"] = [] if found else _differences(model)
-    data["answer"] = summary.answer(data["classes"], data["patterns"], data["tested"], model._can_alter)
-    data["facts"] = summary.facts(data)
-    return data
 
 
 def _title(title: str | None, about: dict[str, Any]) -> str:
@@ -78,104 +83,203 @@ def _title(title: str | None, about: dict[str, Any]) -> str:
     return f"Patterns in {about['source']}" if about.get("source") else "Patterns"
 
 
-def _method(model: Any) -> str:
+def _method(model: FittedModel) -> str:
     """Return the call that made the model, with the parameters that differ from the defaults."""
     defaults = type(model)().get_params()
-    given = [
-        (name, value) for name, value in model.get_params().items() if name not in ("callback", "verbose", "n_jobs")
+    hidden = ("callback", "verbose", "n_jobs")
+    changed = [
+        f"{name}={value!r}"
+        for name, value in model.get_params().items()
+        if name not in hidden and repr(value) != repr(defaults[name])
     ]
-    told = [f"{name}={value!r}" for name, value in given if repr(value) != repr(defaults[name])]
-    return f"{type(model).__name__}({', '.join(told)})"
+    return f"{type(model).__name__}({', '.join(changed)})"
 
 
-def _classes(model: Any, numbers: NDArray[np.intp]) -> list[dict[str, Any]]:
-    reached = np.bincount(numbers[model.usage_.any(axis=1)], minlength=len(model.classes_))
-    labels = [str(label) for label in model.classes_.tolist()]
-    # Data without labels have one class, whose number means nothing to a reader.
-    names = labels if len(labels) > 1 else ["all rows"]
-    return [
-        {"name": _short(name), "label": label, "rows": int(size), "reached": int(using), "colour": colour}
-        for name, label, size, using, colour in zip(
-            names, labels, model.class_counts_, reached, class_colours(len(labels)), strict=True
-        )
-    ]
+def _differences(summary: Summary) -> list[dict[str, Any]]:
+    """Return the items whose shares differ most between the classes; with one class, the most frequent items."""
+    counts = summary.model.item_counts_
+    shares = counts / summary.model.class_counts_[:, None]
+    spread = shares.max(axis=0) - (shares.min(axis=0) if len(shares) > 1 else 0)
+    chosen = np.argsort(-spread, kind="stable")[:DIFFERENCES]
+    names = summary.item_names
+    return [{"name": names[k], "counts": counts[:, k].tolist()} for k in chosen.tolist() if spread[k] > 0]
 
 
 # ---------------------------------------------------------------------- patterns
 
 
-def _patterns(model: Any, kind: str, about: dict[str, Any]) -> dict[str, Any]:
-    """Return the patterns, the items in them, and how many of these a pattern and role has at most."""
-    parts = Parts(model)
-    n_parts = len(parts.begins) - 1
+def _patterns(summary: Summary, kind: str) -> dict[str, Any]:
+    """Return the patterns, the items in them, and how many of these a part shows at most."""
+    model = summary.model
+    n_parts = sum(len(pattern.parts) for pattern in summary.patterns)
     # A place takes a bit in every part, and a character holds six of them.
-    most_places = 6 * PICTURE_BUDGET // max(1, n_parts)
-    layout = layout_of(kind, model._item_names, int(model.n_features_in_), about, most_places)
-    names = _item_texts(model)
-    limit, shown = parts.choose_limit(names)
+    max_places = 6 * PICTURE_BUDGET // max(1, n_parts)
+    layout = layout_of(kind, model._item_names, int(model.n_features_in_), model.about_, max_places)
+    limit, shown = _choose_limit(summary)
     position = np.full(int(model.n_features_in_), -1)
     position[shown] = np.arange(len(shown))
-    patterns = [_pattern(model, s) for s in range(model.n_components_)]
-    for k in range(n_parts):
-        patterns[int(parts.pattern[parts.begins[k]])]["parts"].append(parts.part(k, limit, position, layout))
-    for pattern in patterns:
-        pattern["heading"] = _heading(pattern["parts"])
-    counts = model.item_counts_[:, shown]
+    patterns = [
+        {
+            "number": pattern.number,
+            "kind": pattern.kind,
+            "size": pattern.size,
+            "usage": pattern.usage,
+            "carriers": model.carrier_counts_[:, pattern.number].tolist(),
+            "evidence": pattern.evidence,
+            "gain": pattern.gain,
+            "stability": pattern.stability,
+            "parts": [
+                _part(summary, part, pattern.specific_class >= 0, limit, position, layout) for part in pattern.parts
+            ],
+            "heading": [[int(position[item]), role] for item, role in pattern.title],
+        }
+        for pattern in summary.patterns
+    ]
     return {
         "patterns": patterns,
-        "items": {"names": [names[k] for k in shown.tolist()], "counts": counts.tolist()},
+        "items": {
+            "names": [summary.item_names[k] for k in shown.tolist()],
+            "counts": model.item_counts_[:, shown].tolist(),
+        },
         "limit": limit,
         "layout": layout.shape if layout is not None else None,
     }
 
 
-def _pattern(model: Any, s: int) -> dict[str, Any]:
-    usage = model.usage_counts_[:, s]
-    altered = bool(model.alterations_[:, s].any())
-    of_one = len(usage) > 1 and (usage > 0).sum() == 1
-    carriers, stability = model.carrier_counts_, model.stability_
+def _choose_limit(summary: Summary) -> tuple[int, Indices]:
+    """Return how many items of a part fit into the page, and which items are then in it."""
+    parts = [part.items for pattern in summary.patterns for part in pattern.parts]
+    n_classes = len(summary.classes)
+    n_columns = 4 + (summary.model.stability_ is not None)
+    for limit in LIMITS:
+        shown = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(items[:limit] for items in parts)]))
+        size = (6 + 5 * n_classes + 9 * n_columns) * sum(min(len(items), limit) for items in parts)
+        size += sum(len(str(summary.item_names[k])) + 3 + 5 * n_classes for k in shown.tolist())
+        if size <= BUDGET:
+            break
+    return limit, shown
+
+
+def _part(
+    summary: Summary, part: Part, is_specific: bool, limit: int, position: Indices, layout: Layout | None
+) -> dict[str, Any]:
+    """Return a part with its strongest items; ``position`` says where the page has an item."""
+    kept = part.entries[:limit]
+    data: dict[str, Any] = {
+        "role": part.role,
+        "kind": part.kind,
+        "size": len(part.items),
+        "evidence": part.evidence,
+        "gain": part.gain,
+        "items": position[part.items[:limit]].tolist(),
+        "hits": summary.hits[:, kept].tolist(),
+    }
+    if part.role >= 0 and summary.model.stability_ is not None:
+        data["stability"] = part.stability
+    data["doubted"] = part.unconfirmed
+    tests = ("p_value", "q_value")
+    if is_specific:
+        # The pattern was tested as a whole.
+        data |= {name: significant(summary.columns[name][kept[0]], digits=3) for name in tests}
+    for name in ("stability",) if is_specific else (*tests, "stability"):
+        values = summary.columns[name][kept] if name in summary.columns else np.array(np.nan)
+        if not np.isnan(values).all():
+            data[f"item_{name}"] = [significant(value, digits=3) for value in values]
+    if layout is not None:
+        data["places"] = _bit_set(layout.place[part.items], layout.n_places)
+    return data
+
+
+def _bit_set(places: NDArray[np.int64], n_places: int) -> str:
+    bits = np.zeros(n_places, dtype=bool)
+    bits[places[places >= 0]] = True
+    return _base64(np.packbits(bits))
+
+
+# ---------------------------------------------------------------------- ones that patterns cover
+
+
+def share_of_ones_covered(model: FittedModel, row_classes: Indices) -> float:
+    """Return the share of the ones that patterns cover.
+
+    The data are not kept, but the counts are: ones + covered cells = 2 covered ones + cells in error.
+    """
+    ones = int(model.item_counts_.sum())
+    if not ones or not model.n_components_:
+        return 0.0
+    covered = sum(
+        _covered_cells(model.usage_[row_classes == a], model.components_ | altered)
+        for a, altered in enumerate(model.alterations_)
+    )
+    return (ones + covered - int(model.noise_counts_.sum())) / 2 / ones
+
+
+def _covered_cells(usage: Bools, patterns: Bools) -> int:
+    """Return the number of ones of the Boolean product; equal rows and equal items are multiplied once."""
+    rows, row_counts = _distinct(usage)
+    items, item_counts = _distinct(patterns.T)
+    right = items.T.astype(np.float32)
+    cells = 0
+    for begin in range(0, len(rows), _CHUNK):
+        chunk = slice(begin, begin + _CHUNK)
+        covered = rows[chunk].astype(np.float32) @ right > 0
+        cells += int(row_counts[chunk] @ (covered @ item_counts))
+    return cells
+
+
+def _distinct(rows: Bools) -> tuple[Bools, Indices]:
+    packed, counts = np.unique(np.packbits(rows, axis=1), axis=0, return_counts=True)
+    return np.unpackbits(packed, axis=1, count=rows.shape[1]).astype(bool), counts
+
+
+# ---------------------------------------------------------------------- usage
+
+
+def usage_lines(
+    usage: Bools, row_classes: Indices, usage_counts: NDArray[np.int64], row_names: NDArray[Any] | None
+) -> dict[str, Any]:
+    """Return the usage as lines of shares from 0 to 255, class by class.
+
+    ``patterns`` is the order of the patterns and ``rows`` that of the rows (None where a line stands for several);
+    ``cells`` holds one byte per line and pattern, line after line, in base64.
+    """
+    patterns = pattern_order(usage_counts)
+    ordered = usage[:, patterns]
+    # Rows by class, then like words in a dictionary whose first letter is the first pattern.
+    rows = np.lexsort([*np.packbits(~ordered, axis=1).T[::-1], row_classes])
+    per_line = max(1, -(-len(rows) // MAX_LINES))
+    sizes = np.bincount(row_classes, minlength=len(usage_counts))
+    begins = np.cumsum(sizes) - sizes
+    # Lines end with their class.
+    starts = np.concatenate(
+        [np.arange(begin, begin + size, per_line) for begin, size in zip(begins, sizes, strict=True)]
+    )
+    counts = np.diff([*starts, len(rows)])
+    shares = np.add.reduceat(ordered[rows].astype(np.float32), starts, axis=0) / counts[:, None]
+    one_each = per_line == 1
     return {
-        "number": s,
-        "kind": "only" if of_one else "altered" if altered else "shared",
-        "size": int((model.components_[s] | model.alterations_[:, s].any(axis=0)).sum()),
-        "usage": usage.tolist(),
-        "carriers": None if carriers is None else carriers[:, s].tolist(),
-        "evidence": number(model.pattern_evidence_[s]),
-        "gain": number(model.pattern_gain_[s]),
-        "stability": None if stability is None else number(stability.patterns[s]),
-        "parts": [],
+        "patterns": patterns.tolist(),
+        "lines": (-(-sizes // per_line)).tolist(),
+        "rows_per_line": per_line,
+        "rows": rows.tolist() if one_each else None,
+        "names": [str(row_names[k])[:MAX_ROW_NAME] for k in rows] if one_each and row_names is not None else None,
+        "cells": _base64(np.round(255 * shares).astype(np.uint8)),
     }
 
 
-def _heading(parts: list[dict[str, Any]]) -> list[list[int]]:
-    """Name a pattern by its strongest items, with their roles: of the first part; if few, of the others in turn."""
-    heading: dict[int, int] = dict.fromkeys(parts[0]["items"][:HEADING_ITEMS], parts[0]["role"])
-    others = parts[1:] if len(heading) < ENOUGH_ITEMS else []
-    for rank in range(HEADING_ITEMS):
-        for part in others:
-            if rank < len(part["items"]):
-                heading.setdefault(part["items"][rank], part["role"])
-    return [[item, role] for item, role in heading.items()][:HEADING_ITEMS]
+def pattern_order(usage_counts: NDArray[np.int64]) -> Indices:
+    """Return the order of the patterns: used by many classes first, the same classes together, frequent ones first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pattern_order(np.array([[0, 3, 5, 1], [2, 0, 1, 9]])).tolist()
+    [3, 2, 1, 0]
+    """
+    uses = usage_counts > 0
+    by_class = [~row for row in uses[::-1]]
+    return np.lexsort([-usage_counts.sum(axis=0), *by_class, -uses.sum(axis=0)])
 
 
-def _differences(model: Any) -> list[dict[str, Any]]:
-    """Return the items whose shares differ most between the classes; of one class, the most frequent items."""
-    shares = model.item_counts_ / model.class_counts_[:, None]
-    spread = shares.max(axis=0) - (shares.min(axis=0) if len(shares) > 1 else 0)
-    names = _item_texts(model)
-    chosen = np.argsort(-spread, kind="stable")[:DIFFERENCES]
-    return [{"name": names[k], "counts": model.item_counts_[:, k].tolist()} for k in chosen.tolist() if spread[k] > 0]
-
-
-# ---------------------------------------------------------------------- plain values
-
-
-def _item_texts(model: Any) -> list[str | int]:
-    names = model._item_names
-    if names is None:
-        return list(range(int(model.n_features_in_)))
-    return [name if isinstance(name, int) else _short(str(name)) for name in names.tolist()]
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+def _base64(values: NDArray[np.uint8]) -> str:
+    return base64.b64encode(values.tobytes()).decode()

@@ -1,0 +1,16 @@
+from saltmine import datasets as datasets
+from saltmine import metrics as metrics
+from saltmine.baselines import Asso as Asso
+from saltmine.baselines import Dbssl as Dbssl
+from saltmine.baselines import DiffNorm as DiffNorm
+from saltmine.baselines import JointNMF as JointNMF
+from saltmine.baselines import MdlDbssl as MdlDbssl
+from saltmine.comparison import compare as compare
+from saltmine.estimators import CSalt as CSalt
+from saltmine.estimators import Primp as Primp
+from saltmine.io import ReadError as ReadError
+from saltmine.io import Table as Table
+from saltmine.io import read as read
+from saltmine.loading import load as load
+from saltmine.preprocessing import Prepare as Prepare
+from saltmine.version import __version__ as __version__
