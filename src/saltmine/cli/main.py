@@ -8,7 +8,7 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from saltmine.cli.errors import OneLineErrors
+from saltmine.cli.errors import Failed, OneLineErrors
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True}
 # In the order in which they are used: the module of each command and its line in the help.
