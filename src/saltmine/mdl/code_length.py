@@ -124,7 +124,7 @@ def errors_code(costs: Costs, errors: Ints, onto: Code) -> Code:
     return total, weight, length
 
 
-@compiled()
+@compiled(forceinline=True)
 def add_errors(costs: Costs, i: int, errors: int, weight: int, code: Floats) -> None:
     """Add the errors of one item, ``weight`` times, to a code of three sums."""
     if errors > 0:
@@ -163,22 +163,17 @@ def specificity(cross: Floats, cells: Ints, i: int, carriers: Bools) -> float:
 
 
 @compiled()
-def item_extra(costs: Costs, i: int, cells: Ints, j: int, carriers: Bools) -> float:
-    """Return the code table entry of item i in a pattern and its specificity; it is number j of ``cells``."""
-    n_carriers = 0
-    for a in range(len(carriers)):
-        n_carriers += carriers[a]
-    if n_carriers == 0:
-        return 0.0
-    if n_carriers == len(carriers):
-        return costs.weights[i] * costs.codes[i]
-    return costs.weights[i] * (n_carriers * costs.codes[i] + specificity(costs.cross, cells, j, carriers))
-
-
-@compiled()
 def pattern_extra(costs: Costs, cells: Ints, carry: Bools) -> float:
     """Return the code table entry of a pattern and its specificity; ``carry`` is (c, n)."""
+    c, n = carry.shape
     extra = 0.0
-    for i in range(carry.shape[1]):
-        extra += item_extra(costs, i, cells, i, carry[:, i])
+    for i in range(n):
+        n_carriers = 0
+        for a in range(c):
+            n_carriers += carry[a, i]
+        if n_carriers == c:
+            extra += costs.weights[i] * costs.codes[i]
+        elif n_carriers > 0:
+            own = specificity(costs.cross, cells, i, carry[:, i])
+            extra += costs.weights[i] * (n_carriers * costs.codes[i] + own)
     return extra

@@ -25,8 +25,8 @@ from saltmine.mdl.code_length import (
     count_lengths,
     description_length,
     errors_code,
-    item_extra,
     patterns_code,
+    specificity,
 )
 from saltmine.mdl.evidence import EvidenceSums, add_item_evidence, evidence_from_sums, log_likelihood_ratio
 
@@ -74,7 +74,7 @@ def make_score_sums(rank: int, n_classes: int) -> ScoreSums:
     )
 
 
-@compiled()
+@compiled(forceinline=True)
 def add_to_model(
     costs: Costs, i: int, cells: Ints, j: int, carriers: Bools, used: Ints, s: int, sums: ModelSums
 ) -> None:
@@ -88,9 +88,12 @@ def add_to_model(
         met += cells[ONES, a, j]
     sums.items[s] += weight
     sums.shared[s] += weight * (n_carriers == c)
-    sums.extra[s] += item_extra(costs, i, cells, j, carriers)
     if n_carriers == c:
         sums.table[s, 0] += weight * costs.codes[i]
+        sums.extra[s] += weight * costs.codes[i]
+    else:
+        own = specificity(costs.cross, cells, j, carriers)
+        sums.extra[s] += weight * (n_carriers * costs.codes[i] + own)
     for a in range(c):
         if carriers[a]:
             sums.carried[s, a] += weight
@@ -119,7 +122,7 @@ class PatternState(NamedTuple):
     min_evidence: float
 
 
-@compiled()
+@compiled(forceinline=True)
 def add_to_scores(
     costs: Costs,
     i: int,

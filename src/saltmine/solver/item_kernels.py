@@ -135,11 +135,12 @@ def solve_items(data: Data, plan: Plan, masks: Words) -> None:
     now = make_scratch(data)
     rank, c = plan.used.shape
     gains, order = np.empty(rank, dtype=np.int64), np.empty(rank, dtype=np.int64)
+    used = plan.used.sum(axis=1)
     for i in range(len(data.columns)):
         cover_item(data, plan.usage, masks, i, now)
         count = 0
         for s in range(rank):
-            if plan.used[s].sum() == 0:
+            if used[s] == 0:
                 continue
             leave_out_of_item(data, plan.usage, masks, i, s, now)
             ones, gain = 0, 0
