@@ -7,7 +7,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import matplotlib as mpl
 import pytest
@@ -15,8 +14,8 @@ from click.testing import CliRunner
 
 from saltmine.cli.main import cli
 from saltmine.experiments import EXPERIMENTS
+from tests.helpers.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 CODE = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 SHOWN = re.findall(r"```text\n(.*?)```", README, flags=re.DOTALL)

@@ -4,7 +4,6 @@ import sys
 
 import numpy as np
 import pytest
-from test_asso import no_pulse, non_overlapping, same_sets
 
 from saltmine.baselines.candidates import item_layout, itemset_patterns
 from saltmine.baselines.dbssl import Dbssl, MdlDbssl
@@ -12,6 +11,7 @@ from saltmine.baselines.dbssl_search import class_weights, default_constellation
 from saltmine.data.bits import BitMatrix
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure
+from tests.helpers.baselines import no_pulse, non_overlapping, same_sets
 
 SOURCES = ["both", "associations", "itemsets"]
 

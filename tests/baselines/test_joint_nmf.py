@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_model
 
 from saltmine import JointNMF
 from saltmine.baselines.joint_nmf_descent import descend, update_usage
@@ -18,6 +17,7 @@ from saltmine.datasets import make_planted
 from saltmine.metrics import alteration_recall, description_length, f_measure
 from saltmine.parameters import spread_ranks
 from saltmine.solver.relaxed.operator import DenseOperator
+from tests.helpers.models import assert_same_model
 
 ALPHA, BETA, STRENGTH = 0.7, 0.4, 2.0
 

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from conftest import RESULTS, assert_same_model
 from joblib import parallel_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -19,6 +18,7 @@ from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure
 from saltmine.progress import Progress
+from tests.helpers.models import RESULTS, assert_same_model
 
 # ---------------------------------------------------------------- search
 

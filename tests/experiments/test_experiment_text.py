@@ -5,7 +5,6 @@ import json
 import lzma
 import pickle
 from itertools import product as pairs
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -29,8 +28,9 @@ from saltmine.experiments.products import (
 )
 from saltmine.experiments.text import SETTINGS, TEXT, describe
 from saltmine.io import ReadError
+from tests.helpers.paths import ROOT
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = ROOT.parent / "shared" / "data"
 COMMON_WORDS = ["letter", "mountain", "river", "garden", "winter", "table"]
 WORDS = {
     "talk.religion.misc": ["church", "prayer", "faith", "bible", "priest", "angel"],

@@ -23,6 +23,7 @@ from saltmine.experiments.planted_page import standing, summarise, verdict
 from saltmine.experiments.running import Forecast, run_all
 from saltmine.experiments.store import Store, StoreError, commit, put_aside
 from saltmine.metrics import class_rank
+from tests.helpers.paths import ROOT
 
 
 def run(*arguments):
@@ -407,7 +408,7 @@ def test_force_begins_anew_and_keeps_the_old_runs(tmp_path, monkeypatch):
 
 
 def test_the_page_of_all_experiments_is_made_from_stored_runs(tmp_path):
-    script = Path(__file__).parents[2] / "benchmarks" / "results.py"
+    script = ROOT / "benchmarks" / "results.py"
     fill(tmp_path / "runs" / "noise", "noise", quality=0.875)
     command = [sys.executable, script, tmp_path / "runs", "--docs", tmp_path / "docs"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)

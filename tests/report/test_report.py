@@ -7,7 +7,6 @@ from html import unescape
 import numpy as np
 import pandas as pd
 import pytest
-from report_models import NASTY, baskets, baskets_model, nasty_model, planted_model
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 
@@ -19,6 +18,7 @@ from saltmine.report.layout import kind_of_items, layout_of
 from saltmine.report.parts import LIMITS
 from saltmine.report.payload import payload
 from saltmine.report.usage import MOST_LINES, usage_lines
+from tests.helpers.report_models import NASTY, baskets, baskets_model, nasty_model, planted_model
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import signal
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_model
 from distributed import Client, LocalCluster
 
 from saltmine import CSalt, Primp, metrics
@@ -23,6 +22,7 @@ from saltmine.solver.local_search import Refinement
 from saltmine.solver.row_block import RowBlock
 from saltmine.solver.tall_extension import RowStart, TallExtension
 from saltmine.solver.wide import SEARCHED
+from tests.helpers.models import assert_same_model
 
 FIGURES = ("usage_counts_", "noise_counts_", "carrier_counts_", "item_counts_", "class_counts_")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_model
 
 from saltmine import CSalt, Primp, load
 from saltmine.datasets import make_planted
 from saltmine.metrics import description_length, f_measure
 from saltmine.solver import wide
+from tests.helpers.models import assert_same_model
 
 SAMPLE = 300
 

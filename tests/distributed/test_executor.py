@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from cluster_block import Tally, kill
 from dask import delayed
 from distributed import Client, LocalCluster
 
@@ -21,6 +20,7 @@ from saltmine.distributed import executor as crew_module
 from saltmine.distributed.connect import connect
 from saltmine.distributed.errors import ClusterError
 from saltmine.distributed.executor import DaskCrew, LocalCrew
+from tests.helpers.blocks import Tally, kill
 
 N_BLOCKS = 5
 SHAPE = (4, 3)

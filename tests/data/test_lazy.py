@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import zarr
-from cluster_block import Tally
 from distributed import Client, LocalCluster
 
 from saltmine.data import lazy as inputs
@@ -21,6 +20,7 @@ from saltmine.data.validation import as_binary
 from saltmine.distributed.connect import connect
 from saltmine.distributed.executor import DaskCrew
 from saltmine.io import ReadError
+from tests.helpers.blocks import Tally
 
 N_ROWS, N_COLUMNS = 23, 17
 CELLS = (np.random.default_rng(3).random((N_ROWS, N_COLUMNS)) < 0.3).astype(np.uint8)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_model
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import saltmine
@@ -13,6 +12,7 @@ from saltmine.methods import METHODS, check_methods, make, parameters_of, ranks_
 from saltmine.metrics import description_length
 from saltmine.report.page import render
 from saltmine.report.payload import payload
+from tests.helpers.models import assert_same_model
 
 RIVALS = [name for name in METHODS if name not in ("csalt", "paper", "primp")]
 
