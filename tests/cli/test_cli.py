@@ -416,6 +416,8 @@ def test_data_that_does_not_belong_to_the_model_is_refused(fitted, folder, tmp_p
     )
 
 
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.slow
 @pytest.mark.parametrize(("stop", "wait"), [(signal.SIGINT, 1.5), (signal.SIGTERM, 0.3)])
 def test_an_interrupted_fit_leaves_no_files(tmp_path, stop, wait):
     """Ctrl-C in the middle of a long fit: one line, exit code 1, an empty place."""

@@ -236,6 +236,8 @@ def test_mistakes_are_one_sentence(data, tmp_path, options, message):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.slow
 def test_an_interrupted_comparison_keeps_what_is_done(tmp_path):
     data, out = tmp_path / "large.npz", tmp_path / "out"
     assert run("generate", data, "--rows", "400,400", "--columns", 400, "--patterns", 12).exit_code == 0

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import zarr
-from distributed import Client, LocalCluster
 
 from saltmine.data import lazy as inputs
 from saltmine.data.lazy import is_lazy, open_blocks
@@ -170,12 +169,8 @@ def test_blocks_begin_where_chunks_begin():
     assert data.edges(0, n_threads=4) == [0, 25, 50, 77, 100]
 
 
-def test_reading_is_left_to_the_workers(tmp_path):
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
-        Client(cluster) as mine,
-        connect(mine) as client,
-    ):
+def test_reading_is_left_to_the_workers(tmp_path, client):
+    with connect(client) as client:
         for number, (kind, make) in enumerate(KINDS.items()):
             folder = tmp_path / str(number)
             folder.mkdir()

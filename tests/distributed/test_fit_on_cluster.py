@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
 import dask.array as da
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import zarr
-from distributed import Client, LocalCluster
+from distributed import Client
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,24 +20,11 @@ from saltmine.datasets import make_planted
 from saltmine.distributed.errors import ClusterError
 from saltmine.distributed.executor import DaskCrew
 from saltmine.solver import wide
+from tests.helpers.clusters import actors
 
 SAMPLE = 300
 FIGURES = ("description_length_", "null_description_length_", "pattern_evidence_", "pattern_gain_", "alteration_gain_")
 FACTORS = ("components_", "alterations_", "usage_", "item_counts_", "noise_counts_", "usage_counts_", "class_counts_")
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def client(cluster):
-    """Return a client of a cluster with two living workers, whatever was done to them before."""
-    with Client(cluster, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=60)
-        yield client
 
 
 @pytest.fixture(autouse=True)
@@ -125,16 +111,6 @@ def assert_same_fit(model, expected):
     for name in ("carrier_counts_", "classes_", "row_labels_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(expected, name), err_msg=name)
     assert model.n_features_in_ == expected.n_features_in_
-
-
-def actors(client, settle=20):
-    """Return how many actors the workers hold, once none is left or some time is over."""
-    deadline = time.monotonic() + settle
-    while True:
-        count = sum(client.run(lambda dask_worker: len(dask_worker.state.actors)).values())
-        if not count or time.monotonic() > deadline:
-            return count
-        time.sleep(0.1)
 
 
 @kinds

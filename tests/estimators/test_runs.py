@@ -149,6 +149,7 @@ class Interrupt:
             signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_leaves_an_unfitted_model_unfitted(planted):
     model = CSalt(random_state=0, callback=Interrupt(at=3))
     with pytest.raises(KeyboardInterrupt):
@@ -156,6 +157,7 @@ def test_ctrl_c_leaves_an_unfitted_model_unfitted(planted):
     assert [name for name in vars(model) if name.endswith("_")] == []
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_leaves_a_fitted_model_as_it_was(planted):
     model = CSalt(random_state=0, max_iter=100).fit(planted.X, planted.y)
     before = {name: getattr(model, name) for name in RESULTS}
@@ -168,6 +170,7 @@ def test_ctrl_c_leaves_a_fitted_model_as_it_was(planted):
     assert model.predict(planted.X).shape == (180,)
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("ending", [Interrupt(at=8), lambda now: 1 / 0], ids=["Ctrl-C", "error"])
 def test_no_restart_goes_on_after_the_fit_has_ended(planted, ending):
     calls = []

@@ -299,6 +299,8 @@ def test_the_command_goes_on_where_it_stopped(tmp_path):
     assert "Results in" in result.output
 
 
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.slow
 def test_an_interrupted_command_keeps_what_is_done(tmp_path):
     """The runs that are missing take half a minute each; Ctrl-C ends them at once."""
     left = fill(tmp_path, "noise", but=lambda task: task["method"] == "paper")

@@ -6,7 +6,6 @@ import signal
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
 
 from saltmine import CSalt, Primp, metrics
 from saltmine.data.binary_model import BinaryModel
@@ -51,15 +50,6 @@ def small_samples(monkeypatch):
 def cut(monkeypatch):
     """Return a function that sets the number of blocks that 1200 rows of 80 items are cut into."""
     return lambda count: monkeypatch.setattr(row_blocks, "BLOCK_CELLS", -(-1200 * 80 // count))
-
-
-@pytest.fixture(scope="module")
-def client():
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
 
 
 def bits_of(cells, labels):
