@@ -10,28 +10,12 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from saltmine import CSalt, Prepare, load
-from saltmine.cli.main import cli
 from saltmine.datasets import make_planted
+from tests.helpers.command_line import refused, run
 
 FILES = {"model.salt", "patterns.csv", "usage.csv", "summary.json", "report.html"}
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
-
-
-def refused(*arguments):
-    """Run a command that must end with one line of error and exit code 2; return the line."""
-    result = run(*arguments)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    lines = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
-    assert len(lines) == 1, result.stderr
-    assert "Traceback" not in result.stderr
-    return lines[0]
 
 
 @pytest.fixture(scope="module")

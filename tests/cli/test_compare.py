@@ -10,14 +10,13 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from saltmine import CSalt, Primp, compare, load
-from saltmine.cli.main import cli
 from saltmine.comparison.figure import draw
 from saltmine.comparison.table import figures
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure, residual
+from tests.helpers.command_line import run
 
 QUICK = ["csalt", "primp", "asso"]
 
@@ -30,10 +29,6 @@ def planted():
 @pytest.fixture(scope="module")
 def compared(planted):
     return compare(planted.X, planted.y, QUICK, truth=planted)
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 def test_the_table_has_a_row_per_method_with_the_figures_of_its_model(planted, compared):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 
 import dask
@@ -20,64 +19,12 @@ from saltmine.distributed.connect import connect
 from saltmine.distributed.executor import DaskCrew
 from saltmine.io import ReadError
 from tests.helpers.blocks import Tally
+from tests.helpers.lazy_data import KINDS, names_of, of_dask
 
 N_ROWS, N_COLUMNS = 23, 17
 CELLS = (np.random.default_rng(3).random((N_ROWS, N_COLUMNS)) < 0.3).astype(np.uint8)
-CUTS = [0, 9, 9, 14, N_ROWS]  # rows of the files; one of them is empty
-NAMES = [f"item {column}" for column in range(N_COLUMNS)]
+NAMES = names_of(CELLS)
 SPARSE = ("dask, sparse", "npz, sparse")
-
-
-def of_dask(cells, folder):
-    return da.from_array(cells, chunks=(7, 5))
-
-
-def of_sparse_dask(cells, folder):
-    return of_dask(cells, folder).map_blocks(sp.csr_matrix)
-
-
-def of_zarr(cells, folder):
-    array = zarr.create_array(store=str(folder / "cells.zarr"), shape=cells.shape, chunks=(4, 5), dtype=cells.dtype)
-    array[:] = cells
-    return array
-
-
-def of_zarr_path(cells, folder):
-    of_zarr(cells, folder)
-    return folder / "cells.zarr"
-
-
-def each_file(cells, folder, save):
-    for number, (begin, end) in enumerate(pairwise(CUTS)):
-        save(folder / f"rows-{number}", cells[begin:end])
-    return folder
-
-
-def of_npz(cells, folder):
-    return each_file(cells, folder, lambda path, rows: np.savez(path, X=rows, y=rows[:, 0]))
-
-
-def of_sparse_npz(cells, folder):
-    return each_file(cells, folder, lambda path, rows: sp.save_npz(path, sp.csc_array(rows)))
-
-
-def of_parquet(cells, folder):
-    def save(path, rows):
-        names = NAMES if path.name.endswith("0") else NAMES[::-1]
-        pd.DataFrame(rows, columns=NAMES)[names].set_index(np.arange(len(rows)) * 3).to_parquet(f"{path}.parquet")
-
-    return each_file(cells, folder, save)
-
-
-KINDS = {
-    "dask": of_dask,
-    "dask, sparse": of_sparse_dask,
-    "zarr": of_zarr,
-    "zarr path": of_zarr_path,
-    "npz": of_npz,
-    "npz, sparse": of_sparse_npz,
-    "parquet": of_parquet,
-}
 
 
 @pytest.fixture(params=KINDS)

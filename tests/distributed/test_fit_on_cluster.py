@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import signal
 
-import dask.array as da
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
-import zarr
 from distributed import Client
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -21,6 +18,7 @@ from saltmine.distributed.errors import ClusterError
 from saltmine.distributed.executor import DaskCrew
 from saltmine.solver import wide
 from tests.helpers.clusters import actors
+from tests.helpers.lazy_data import of_dask, of_npz, of_parquet, of_sparse_dask, of_sparse_npz, of_zarr, of_zarr_path
 
 SAMPLE = 300
 FIGURES = ("description_length_", "null_description_length_", "pattern_evidence_", "pattern_gain_", "alteration_gain_")
@@ -47,38 +45,6 @@ def cells(planted):
     return X.astype(np.uint8)
 
 
-def of_dask(cells, folder):
-    return da.from_array(cells, chunks=(50, 700))
-
-
-def of_sparse_dask(cells, folder):
-    return of_dask(cells, folder).map_blocks(sp.csr_matrix)
-
-
-def of_zarr(cells, folder):
-    array = zarr.create_array(store=str(folder / "cells.zarr"), shape=cells.shape, chunks=(40, 500), dtype=cells.dtype)
-    array[:] = cells
-    return array
-
-
-def of_zarr_path(cells, folder):
-    of_zarr(cells, folder)
-    return folder / "cells.zarr"
-
-
-def of_npz(cells, folder):
-    for number, rows in enumerate(np.array_split(cells, 3)):
-        sp.save_npz(folder / f"rows-{number}", sp.csr_array(rows))
-    return str(folder)
-
-
-def of_parquet(cells, folder):
-    names = [f"item {column}" for column in range(cells.shape[1])]
-    for number, rows in enumerate(np.array_split(cells, 2)):
-        pd.DataFrame(rows, columns=names).to_parquet(folder / f"rows-{number}.parquet")
-    return folder
-
-
 def of_memory(cells, folder):
     return cells
 
@@ -87,7 +53,7 @@ def of_sparse_memory(cells, folder):
     return sp.csr_array(cells)
 
 
-lazy_kinds = [of_dask, of_sparse_dask, of_zarr, of_zarr_path, of_npz, of_parquet]
+lazy_kinds = [of_dask, of_sparse_dask, of_zarr, of_zarr_path, of_npz, of_sparse_npz, of_parquet]
 kinds = pytest.mark.parametrize("kind", [*lazy_kinds, of_memory, of_sparse_memory])
 
 
@@ -183,6 +149,7 @@ def test_data_that_says_nothing(make, planted, client):
 
 def test_names_come_along(cells, planted, client, tmp_path):
     model = CSalt(random_state=0, client=client).fit(of_parquet(cells, tmp_path), planted.y)
+    assert model.n_components_ > 1
     assert set(model.patterns()["item"]) <= {f"item {column}" for column in range(cells.shape[1])}
     named = CSalt(random_state=0).fit(
         of_dask(cells, None), planted.y, item_names=[f"gene {k}" for k in range(2000)], row_names=list(range(120))

@@ -11,10 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import saltmine
-from saltmine.cli.main import cli
 from saltmine.datasets import C3, C4
 from saltmine.experiments import EXPERIMENTS, find
 from saltmine.experiments.experiment import Experiment, LeftOut
@@ -23,11 +21,8 @@ from saltmine.experiments.planted_page import standing, summarise, verdict
 from saltmine.experiments.running import Forecast, run_all
 from saltmine.experiments.store import Store, StoreError, commit, put_aside
 from saltmine.metrics import class_rank
+from tests.helpers.command_line import run
 from tests.helpers.paths import ROOT
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 def invented(task, quality=0.9):
