@@ -17,8 +17,18 @@ from tests.helpers.models import assert_same_model
 RIVALS = [name for name in METHODS if name not in ("csalt", "paper", "primp")]
 
 
-@parametrize_with_checks([make(name, binarize=0.0) for name in RIVALS])
+# Estimators whose fit is that of another one with a parameter changed.
+VARIANTS = ("jnmf", "jsmf", "rjsnmf", "mdldbssl")
+
+
+@parametrize_with_checks([make(name, binarize=0.0) for name in RIVALS if name not in VARIANTS])
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([make(name, binarize=0.0) for name in VARIANTS])
+def test_scikit_learn_checks_of_variants(estimator, check):
     check(estimator)
 
 
@@ -165,6 +175,7 @@ def test_data_with_nothing_to_find(name, X):
     assert len(model.patterns()) == model.components_.sum() + model.alterations_.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RIVALS)
 def test_any_number_of_classes(planted, name):
     for labels in (np.zeros(100), np.arange(100) % 3, np.arange(100) % 4):
@@ -172,6 +183,7 @@ def test_any_number_of_classes(planted, name):
         assert len(model.alterations_) == len(np.unique(labels))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["asso", "diffnorm", "inmf"])
 def test_stability_is_assessed_with_and_without_random_starts(planted, fitted, name):
     model = make(name, random_state=0).fit(planted.X, planted.y)

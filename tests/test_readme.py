@@ -29,6 +29,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_commands_run_and_print_what_is_shown(folder):
     lines = [line for block in re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL) for line in block.splitlines()]
     # Experiments take minutes; their own tests run them.
@@ -65,6 +66,7 @@ def test_the_experiments_are_those_that_there_are():
     assert set(named) == {*EXPERIMENTS, "all"}
 
 
+@pytest.mark.slow
 def test_the_code_runs_and_the_output_is_the_one_shown(folder):
     blocks = [block for block in CODE if "__main__" not in block]
     assert len(blocks) == 3
@@ -77,6 +79,8 @@ def test_the_code_runs_and_the_output_is_the_one_shown(folder):
     assert (folder / "report.html").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.cluster
 def test_the_script_for_a_cluster_runs(folder):
     scripts = [block for block in CODE if "__main__" in block]
     assert len(scripts) == 1

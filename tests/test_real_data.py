@@ -22,6 +22,7 @@ def space_rel():
     return sp.load_npz(path), rows[:, 0]
 
 
+@pytest.mark.slow
 def test_votes_tell_the_parties_apart(vote):
     X, y = vote
     model = CSalt(random_state=0, max_iter=2000).fit(X, y)
@@ -29,6 +30,7 @@ def test_votes_tell_the_parties_apart(vote):
     assert model.score(X, y) > 0.85
 
 
+@pytest.mark.slow
 def test_a_text_corpus_stays_sparse_and_gets_shorter(space_rel):
     X, y = space_rel
     model = CSalt(random_state=0, max_iter=300, max_rank=10).fit(X, y)

@@ -268,6 +268,7 @@ def test_one_class_is_a_plain_factorization(penalty):
     assert found == as_sets(components, alterations, usage)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_noisy_patterns_come_back_without_ranks(penalty):
     planted = make_planted(200, [150, 150], rank=6, noise=0.05, random_state=4)
@@ -326,6 +327,7 @@ def test_the_same_random_state_gives_the_same_model(planted):
     assert_same_model(fits[0], fits[2])
 
 
+@pytest.mark.slow
 def test_restarts_keep_the_shortest_description():
     """The first starts are the same, however many there are."""
     X = np.random.default_rng(0).random((40, 25)) < 0.4

@@ -445,6 +445,7 @@ def test_a_failure_of_ours_is_one_line_with_exit_code_1(tmp_path, monkeypatch, f
     assert "Traceback" in run("--debug", *arguments).stderr
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error(fitted, folder):
     command = (
         f"{sys.executable} -m saltmine transform {fitted[0] / 'model.salt'} {folder / 'people.csv'} --json | head -c 5"

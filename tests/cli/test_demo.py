@@ -36,6 +36,7 @@ def test_the_picture_is_written(digits, tmp_path):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_demo_runs_from_the_command_line(tmp_path):
     run = subprocess.run(
         [sys.executable, "-m", "saltmine", "demo", "--output", str(tmp_path / "new")],

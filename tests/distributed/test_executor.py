@@ -158,6 +158,7 @@ def test_a_cluster_scaled_down(cluster, client):
         assert len(set(crew.run("process"))) == 1
 
 
+@pytest.mark.slow
 def test_a_worker_without_nanny_closed_in_peace():
     with small_cluster(n_workers=2) as (cluster, client), DaskCrew(client, Tally, SOURCES) as crew:
         results = make_changes(crew)
@@ -301,6 +302,7 @@ sys.meta_path.insert(0, Refuse())
 """
 
 
+@pytest.mark.cluster
 @pytest.mark.parametrize(
     ("module", "code", "sentence"),
     [

@@ -40,6 +40,7 @@ def test_attributes_have_the_shapes_of_the_contract(planted, fitted):
     np.testing.assert_array_equal(fitted.row_labels_, planted.y)
 
 
+@pytest.mark.slow
 def test_planted_structure_comes_back_and_the_rank_grows_until_it_is_not_exhausted():
     planted = make_planted(300, [200, 200], rank=6, noise=0.05, random_state=0)
     ranks = []

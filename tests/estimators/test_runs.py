@@ -23,6 +23,7 @@ from tests.helpers.models import RESULTS, assert_same_model
 # ---------------------------------------------------------------- search
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model_whatever_the_threads():
     # Large enough for BLAS to sum in another order when it has another number of threads.
     planted = make_planted(500, [400, 400], rank=12, random_state=0)
@@ -87,6 +88,7 @@ def test_another_seed_starts_elsewhere(planted):
     assert one.history_[0] != two.history_[0]
 
 
+@pytest.mark.slow
 def test_restarts_keep_the_lowest_description_length(planted):
     # The paper's algorithm, whose starts end in different places.
     quick = {"algorithm": "paper", "max_iter": 200, "max_rank": 5}

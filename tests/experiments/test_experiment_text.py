@@ -159,6 +159,7 @@ def test_news_come_from_what_scikit_learn_has_stored(tmp_path, monkeypatch, fold
     assert sorted(map(tuple, fetched.X.toarray())) == sorted(map(tuple, read.X.toarray()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CORPORA)
 def test_the_real_corpora_come_near_to_the_sizes_of_the_paper(name):
     corpus = CORPORA[name]

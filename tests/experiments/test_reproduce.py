@@ -262,6 +262,7 @@ def test_the_table_has_means_and_deviations_over_the_matrices():
     assert (table["matrices"] == 8).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(SERIES))
 def test_figure_table_and_page_come_from_the_runs_alone(name, tmp_path):
     fill(tmp_path, name, quick=False)
@@ -279,6 +280,7 @@ def test_figure_table_and_page_come_from_the_runs_alone(name, tmp_path):
     assert saltmine.__version__ in page
 
 
+@pytest.mark.slow
 def test_the_command_goes_on_where_it_stopped(tmp_path):
     """Two runs are missing: they are made, in other processes, and the others are left as they are."""
     fill(tmp_path, "noise", but=lambda task: task["method"] == "csalt" and task["noise"] == 0.0 and task["seed"] > 5001)
@@ -315,6 +317,7 @@ def test_an_interrupted_command_keeps_what_is_done(tmp_path):
     assert not (tmp_path / "noise.png").exists()
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_costs_one_line(tmp_path, monkeypatch):
     from saltmine.cli import reproduce
 
@@ -404,6 +407,7 @@ def test_force_begins_anew_and_keeps_the_old_runs(tmp_path, monkeypatch):
     assert len((tmp_path / "runs.jsonl.old").read_text().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_the_page_of_all_experiments_is_made_from_stored_runs(tmp_path):
     script = ROOT / "benchmarks" / "results.py"
     fill(tmp_path / "runs" / "noise", "noise", quality=0.875)

@@ -358,6 +358,7 @@ def test_without_simplemma_words_can_be_taken_as_they_are(tmp_path, monkeypatch)
 # -------------------------------------------------------------------------------------------------------- real texts
 
 
+@pytest.mark.slow
 def test_movie_reviews_have_the_words_of_the_recipe():
     table = read(shared_path("data/text/movie.jsonl.xz"))
     labels, counts = np.unique(table.y, return_counts=True)

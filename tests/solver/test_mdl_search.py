@@ -52,6 +52,7 @@ def test_alterations_that_half_of_many_classes_share_are_found():
     assert not carried[c // 2 :, 16:].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_noise_has_no_patterns(seed):
     rng = np.random.default_rng(seed)

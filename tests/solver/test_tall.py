@@ -70,6 +70,7 @@ def assert_same_figures(one, two):
     assert one.patterns().equals(two.patterns())
 
 
+@pytest.mark.slow
 def test_tall_fits_find_what_is_planted(small_samples, monkeypatch):
     planted = make_planted(80, [700, 500], rank=6, noise=0.05, random_state=4)
     assert tall.is_tall(planted.X.shape)

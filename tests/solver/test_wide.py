@@ -220,6 +220,7 @@ def noisy(seed):
     return X[:, rng.integers(0, 545, 545)], planted.y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_fit_ends_where_classes_are_weak(seed, monkeypatch):
     """What chance explains is taken away, and does not come back in the next turn to be taken away again."""
@@ -237,6 +238,7 @@ def test_a_fit_ends_where_classes_are_weak(seed, monkeypatch):
     assert_valid(CSalt(random_state=0).fit(X, y), X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [10, 26])
 def test_nothing_stays_that_chance_explains(seed):
     """When alterations go, the density of their pattern changes, and with it the evidence for all that is left."""
@@ -244,6 +246,7 @@ def test_nothing_stays_that_chance_explains(seed):
     assert_valid(CSalt(random_state=0).fit(X, y), X, y)
 
 
+@pytest.mark.slow
 def test_progress_never_goes_back():
     done = []
     X, y = noisy(0)
