@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 # Before scipy is imported: without it scikit-learn's check of array-API input would be skipped.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -15,11 +16,15 @@ from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator
 
+EXPERIMENTS = Path(__file__).parent / "experiments"
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark the tests that use a cluster of processes or a browser."""
+    """Mark the tests that use a cluster of processes or a browser, and those of the experiments as slow."""
     for item in items:
+        if item.path.is_relative_to(EXPERIMENTS):
+            item.add_marker("slow")
         for resource in ("cluster", "browser"):
             if resource in getattr(item, "fixturenames", ()):
                 item.add_marker(resource)

@@ -17,18 +17,18 @@ from tests.helpers.models import assert_same_model
 RIVALS = [name for name in METHODS if name not in ("csalt", "paper", "primp")]
 
 
-# Estimators whose fit is that of another one with a parameter changed.
-VARIANTS = ("jnmf", "jsmf", "rjsnmf", "mdldbssl")
+# The others run the same code around their search, and search longer.
+QUICK = ("asso", "diffnorm")
 
 
-@parametrize_with_checks([make(name, binarize=0.0) for name in RIVALS if name not in VARIANTS])
+@parametrize_with_checks([make(name, binarize=0.0) for name in QUICK])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks([make(name, binarize=0.0) for name in VARIANTS])
-def test_scikit_learn_checks_of_variants(estimator, check):
+@parametrize_with_checks([make(name, binarize=0.0) for name in RIVALS if name not in QUICK])
+def test_scikit_learn_checks_of_slower_methods(estimator, check):
     check(estimator)
 
 
@@ -102,6 +102,7 @@ def test_tables_files_and_reports(fitted, planted, name, tmp_path):
     assert ("more often than chance explains" in page) == (name in ("csalt", "primp"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "parameter", "expected"),
     [

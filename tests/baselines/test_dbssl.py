@@ -29,6 +29,7 @@ def classes_of(model):
 # ---------------------------------------------------------------- data that fits the model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("sizes", [(60, 60), (90, 40), (50, 40, 60)])
 @pytest.mark.parametrize("source", SOURCES)

@@ -247,6 +247,7 @@ def as_sets(components, alterations, usage):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("penalty", PENALTIES)

@@ -257,6 +257,7 @@ def test_zarr_that_cannot_be_fitted(tmp_path):
         open_blocks(tmp_path / "broken.zarr")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("hidden", "code", "sentence"),
     [

@@ -11,6 +11,8 @@ from saltmine.datasets.germline import Loss, Segment, simulate_segment
 
 FALSE_NEGATIVES, FALSE_POSITIVES = 0.02, 1e-3
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def genomes():
@@ -25,7 +27,6 @@ def same(a, b):
     return equal and all(np.array_equal(p.items, q.items) for p, q in zip(a.programs, b.programs, strict=True))
 
 
-@pytest.mark.slow
 def test_the_same_seed_gives_the_same_genomes_whatever_runs_at_the_same_time():
     first, again, other = (
         simulate_genomes(2e6, segment_bp=5e4, random_state=seed, n_jobs=jobs)
@@ -154,7 +155,6 @@ def test_wrong_parameters_are_named(wrong, sentence):
     assert str(caught.value) == sentence
 
 
-@pytest.mark.slow
 def test_a_missing_library_is_named_with_the_extra_that_has_it():
     code = (
         "import sys; sys.modules['msprime'] = None\n"

@@ -92,6 +92,7 @@ def test_an_item_that_every_row_has_is_the_weakest():
     assert all(items[-1] == bag for items in having)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rank", "n_classes", "size"), [(300, 3, 40), (300, 20, 60), (3, 2, 4000)])
 def test_pages_of_large_models_are_small_and_count_what_is_left_out(rank, n_classes, size):
     model = planted_model(rank, [40] * n_classes, 2 * size + 1000, size)
