@@ -145,6 +145,7 @@ def test_the_command_writes_table_figure_and_models(data, tmp_path):
 def test_tables_of_text_and_numbers_are_prepared_as_fit_does(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"class": ["a", "b"] * 40, "colour": rng.choice(["red", "blue"], 80), "age": rng.random(80)})
+    frame = frame.assign(shade=frame["colour"], tint=frame["colour"])
     frame.to_csv(tmp_path / "people.csv", index=False)
     result = run(
         "compare", tmp_path / "people.csv", "--target", "class", "--methods", "primp", "--json", "-o", tmp_path
@@ -152,6 +153,7 @@ def test_tables_of_text_and_numbers_are_prepared_as_fit_does(tmp_path):
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert told["methods"][0]["method"] == "primp"
+    assert told["methods"][0]["patterns"] > 0
     assert told["failed"] == {}
     prepared = load(tmp_path / "primp.salt").preparation_
     assert "colour=red" in prepared.item_names_.tolist()

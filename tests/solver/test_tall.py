@@ -207,8 +207,8 @@ def test_a_cluster_shares_data_in_memory(data, small_samples, client):
 def test_the_published_algorithm_looks_at_all_rows(data, small_samples):
     import dask.array as da
 
-    cells, labels = data[0][:420, :20], data[1][:420]
-    options = {"algorithm": "paper", "max_iter": 20, "max_rank": 2, "random_state": 0}
+    cells, labels = data[0][:600], data[1][:600]
+    options = {"algorithm": "paper", "max_iter": 1000, "max_rank": 5, "random_state": 0}
     here = CSalt(**options).fit(cells, labels)
     assert_same_model(here, CSalt(**options).fit(da.from_array(cells, chunks=200), labels))
 
