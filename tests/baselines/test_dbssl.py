@@ -179,6 +179,7 @@ def test_no_set_is_as_frequent_as_asked_for():
     assert model.n_components_ == 0
 
 
+@pytest.mark.slow
 def test_frequent_sets_help_where_associations_are_weak():
     planted = make_planted(150, [150, 150], rank=6, noise=0.1, random_state=2)
     ranks = (2, 4, 4)

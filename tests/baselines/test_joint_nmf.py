@@ -112,6 +112,7 @@ def test_patterns_stay_where_they_may_be_and_of_length_one(penalty):
         np.testing.assert_array_equal(shared, np.broadcast_to(shared[0], shared.shape))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_after_a_long_descent_no_other_usage_is_better(penalty):
     case = Case(penalty, 2, seed=1)
@@ -292,6 +293,7 @@ def test_noise_has_no_patterns_without_ranks():
 # ---------------------------------------------------------------- the estimator
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_history_falls_and_counts_iterations(planted, penalty):
     model = JointNMF(penalty=penalty, ranks=4, random_state=0).fit(planted.X, planted.y)
@@ -315,6 +317,7 @@ def test_no_ranks_at_all_give_no_patterns(planted):
     assert model.description_length_ == model.null_description_length_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_sparse_and_dense_input_give_the_same_model(planted, penalty):
     model = JointNMF(penalty=penalty, ranks=4, random_state=0).fit(planted.X, planted.y)
@@ -322,6 +325,7 @@ def test_sparse_and_dense_input_give_the_same_model(planted, penalty):
     assert_same_model(model, sparse)
 
 
+@pytest.mark.slow
 def test_the_same_random_state_gives_the_same_model(planted):
     fits = [JointNMF(ranks=3, n_restarts=2, n_jobs=n, random_state=7).fit(planted.X, planted.y) for n in (1, 1, 2)]
     assert_same_model(fits[0], fits[1])
@@ -339,6 +343,7 @@ def test_restarts_keep_the_shortest_description():
     assert lengths[-1] < lengths[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("ranks", [30, None])
 def test_more_patterns_than_rows_or_items_and_classes_without_ones(penalty, ranks):

@@ -200,6 +200,7 @@ def test_generate_fit_and_score_planted_data(tmp_path):
     assert "f measure" not in plain.stdout
 
 
+@pytest.mark.slow
 def test_stability_is_in_the_table(folder, tmp_path):
     run(
         "fit",

@@ -159,6 +159,7 @@ def test_tables_of_text_and_numbers_are_prepared_as_fit_does(tmp_path):
     assert "colour=red" in prepared.item_names_.tolist()
 
 
+@pytest.mark.slow
 def test_a_second_comparison_leaves_nothing_of_the_first(data, tmp_path):
     assert run("compare", data, "--methods", "asso,primp", "-o", tmp_path / "out", "-q").exit_code == 0
     assert run("compare", data, "--methods", "asso", "-o", tmp_path / "out", "-q").exit_code == 0

@@ -30,6 +30,7 @@ def test_text_has_a_line_per_row_of_pixels(digits):
     assert lines[0].startswith("pattern 0")
 
 
+@pytest.mark.slow
 def test_the_picture_is_written(digits, tmp_path):
     path = tmp_path / "digits.png"
     demo.draw(digits, path)

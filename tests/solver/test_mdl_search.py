@@ -92,6 +92,7 @@ def test_sparse_and_dense_input_find_the_same_in_clear_data():
     assert f_measure(dense, sparse) == 1
 
 
+@pytest.mark.slow
 def test_restarts_keep_the_best_of_the_search():
     planted = make_planted(200, [100, 100], rank=9, noise=0.2, random_state=5)
     one = CSalt(random_state=3).fit(planted.X, planted.y)

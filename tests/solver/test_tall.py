@@ -204,6 +204,7 @@ def test_a_cluster_shares_data_in_memory(data, small_samples, client):
     assert_same_model(here, CSalt(random_state=0, client=client).fit(*data))
 
 
+@pytest.mark.slow
 def test_the_published_algorithm_looks_at_all_rows(data, small_samples):
     import dask.array as da
 

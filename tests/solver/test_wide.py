@@ -110,6 +110,7 @@ def test_a_seed_gives_one_model_whatever_the_threads(planted, monkeypatch):
     assert cut_up.description_length_ == pytest.approx(one.description_length_)
 
 
+@pytest.mark.slow
 def test_the_best_of_several_samples_is_kept(planted, searches):
     model = CSalt(random_state=0, n_restarts=3, n_jobs=2).fit(planted.X, planted.y)
     assert searches == [SAMPLE] * 3
@@ -118,6 +119,7 @@ def test_the_best_of_several_samples_is_kept(planted, searches):
     assert model.description_length_ <= once.description_length_ + 1e-6
 
 
+@pytest.mark.slow
 def test_the_order_of_the_columns_hardly_matters(planted, monkeypatch):
     """All columns but one are looked at."""
     X = planted.X[:, planted.X.any(axis=0)]
