@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-quick bench-scale bench-methods reproduce results-page wheel-check clean
+.PHONY: help demo test test-fast lint bench bench-quick bench-scale bench-methods reproduce results-page wheel-check clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -27,7 +27,10 @@ demo: $(VENV)/.report ## Find patterns in handwritten digits, 3 against 8; write
 	$(BIN)/saltmine demo --output out/demo
 
 test: $(VENV)/.dev ## Run all tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-fast: $(VENV)/.dev ## Run the tests that need no cluster and no browser and take less than about three seconds each
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow and not cluster and not browser"
 
 lint: $(VENV)/.dev ## Check style and types
 	$(BIN)/ruff check .

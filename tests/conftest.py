@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from pathlib import Path
 
 # Before scipy is imported: without it scikit-learn's check of array-API input would be skipped.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -13,6 +15,52 @@ from saltmine import CSalt
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator
+
+EXPERIMENTS = Path(__file__).parent / "experiments"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark the tests that use a cluster of processes or a browser, and those of the experiments as slow."""
+    for item in items:
+        if item.path.is_relative_to(EXPERIMENTS):
+            item.add_marker("slow")
+        for resource in ("cluster", "browser"):
+            if resource in getattr(item, "fixturenames", ()):
+                item.add_marker(resource)
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """Return a Dask cluster of two worker processes; take ``client`` where tests may have killed them."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    """Return a client of a cluster with two living workers, whatever was done to them before."""
+    from distributed import Client
+
+    cluster.scale(2)
+    with Client(cluster, set_as_default=False) as client:
+        try:
+            client.wait_for_workers(2, timeout=10)
+        except TimeoutError:
+            # A nanny gives up on a worker that is killed while it starts.
+            cluster.scale(0)
+            cluster.scale(2)
+            client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+@pytest.fixture
+def interruptible():
+    """Let SIGINT interrupt this process and its children, also where the run was started to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")
@@ -65,12 +113,3 @@ def written(tmp_path):
         return path
 
     return write
-
-
-RESULTS = ("components_", "alterations_", "usage_", "history_", "usage_counts_", "noise_counts_")
-
-
-def assert_same_model(one, two):
-    for name in RESULTS:
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
-    assert one.description_length_ == two.description_length_

@@ -1,34 +1,28 @@
 """Real tables and texts, where they lie beside the project."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from saltmine import CSalt
 from saltmine.metrics import residual
-
-DATA = Path(__file__).parents[2] / "shared" / "data"
+from tests.helpers.paths import shared_path
 
 
 @pytest.fixture
 def vote():
-    folder = DATA / "tables" / "vote"
-    if not folder.exists():
-        pytest.skip("the vote table is not here: ../shared/data/tables/vote")
+    folder = shared_path("data/tables/vote")
     return sp.load_npz(folder / "X.npz"), np.loadtxt(folder / "y.txt", dtype=str)
 
 
 @pytest.fixture
 def space_rel():
-    path = DATA / "text" / "space_rel_matched.npz"
-    if not path.exists():
-        pytest.skip("the Space-Rel corpus is not here: ../shared/data/text/space_rel_matched.npz")
+    path = shared_path("data/text/space_rel_matched.npz")
     rows = np.loadtxt(path.with_name("space_rel_matched_rows.tsv"), dtype=str, delimiter="\t", comments=None)
     return sp.load_npz(path), rows[:, 0]
 
 
+@pytest.mark.slow
 def test_votes_tell_the_parties_apart(vote):
     X, y = vote
     model = CSalt(random_state=0, max_iter=2000).fit(X, y)
@@ -36,6 +30,7 @@ def test_votes_tell_the_parties_apart(vote):
     assert model.score(X, y) > 0.85
 
 
+@pytest.mark.slow
 def test_a_text_corpus_stays_sparse_and_gets_shorter(space_rel):
     X, y = space_rel
     model = CSalt(random_state=0, max_iter=300, max_rank=10).fit(X, y)

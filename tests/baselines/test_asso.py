@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_model
 
 from saltmine.baselines.asso import Asso
 from saltmine.baselines.asso_search import TAUS, associations, check_size, distinct_sets
@@ -12,12 +11,10 @@ from saltmine.data.bits import BitMatrix
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure, residual
 from saltmine.solver.scoring import description_length
+from tests.helpers.baselines import check_progress, non_overlapping, same_sets
+from tests.helpers.models import assert_same_model
 
 BLOCKS = [slice(0, 20), slice(20, 29), slice(29, 80)]
-
-
-def check_progress(done):
-    assert 0 <= done <= 1
 
 
 @pytest.fixture
@@ -37,27 +34,6 @@ def bits(matrix):
 
 def unpacked(words, n=70):
     return item_layout(n).unpack(words)
-
-
-def non_overlapping(rng, n=120, sizes=(60, 60), shared=3, own=2, noise=0.0):
-    """Plant patterns that share some rows but few items, ``shared`` in all classes and ``own`` in each."""
-    rank = shared + own * len(sizes)
-    items = np.zeros((rank, n), dtype=bool)
-    for s, part in enumerate(np.array_split(rng.permutation(n), rank)):
-        items[s, part] = True
-    y = np.repeat(np.arange(len(sizes)), sizes)
-    usage = rng.random((len(y), rank)) < 0.3
-    for a in range(len(sizes)):
-        others = np.ones(rank, dtype=bool)
-        others[:shared] = False
-        others[shared + own * a : shared + own * (a + 1)] = False
-        usage[np.ix_(y == a, others)] = False
-    X = (usage.astype(int) @ items) > 0
-    return X ^ (rng.random(X.shape) < noise), y, items, usage
-
-
-def same_sets(one, two):
-    return {row.tobytes() for row in np.asarray(one, dtype=bool)} == {row.tobytes() for row in two}
 
 
 # ---------------------------------------------------------------- candidates

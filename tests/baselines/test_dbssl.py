@@ -4,7 +4,6 @@ import sys
 
 import numpy as np
 import pytest
-from test_asso import check_progress, non_overlapping, same_sets
 
 from saltmine.baselines.dbssl import SOURCES, Dbssl, MdlDbssl
 from saltmine.baselines.dbssl_search import class_weights, default_constellations, itemset_patterns
@@ -12,6 +11,7 @@ from saltmine.baselines.greedy_cover import item_layout
 from saltmine.data.bits import BitMatrix
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure
+from tests.helpers.baselines import check_progress, non_overlapping, same_sets
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +27,7 @@ def classes_of(model):
 # ---------------------------------------------------------------- data that fits the model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("sizes", [(60, 60), (90, 40), (50, 40, 60)])
 @pytest.mark.parametrize("source", SOURCES)
@@ -176,6 +177,7 @@ def test_no_set_is_as_frequent_as_asked_for():
     assert model.n_components_ == 0
 
 
+@pytest.mark.slow
 def test_frequent_sets_help_where_associations_are_weak():
     planted = make_planted(150, [150, 150], rank=6, noise=0.1, random_state=2)
     ranks = (2, 4, 4)

@@ -132,6 +132,7 @@ def test_every_step_leaves_the_state_that_would_be_built_from_scratch(seed):
     assert kept > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_pattern_is_added_to_the_set_where_the_total_is_shortest(seed):
     rows = correlated(seed)

@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_model
 
 from saltmine import JointNMF
 from saltmine.baselines.joint_nmf import PENALTIES
@@ -27,6 +26,7 @@ from saltmine.datasets import make_planted
 from saltmine.metrics import alteration_recall, description_length, f_measure
 from saltmine.parameters import spread_ranks
 from saltmine.solver.relaxed.operator import DenseOperator
+from tests.helpers.models import assert_same_model
 
 ALPHA, BETA, STRENGTH = 0.7, 0.4, 2.0
 
@@ -121,6 +121,7 @@ def test_patterns_stay_where_they_may_be_and_of_length_one(penalty):
         np.testing.assert_array_equal(shared, np.broadcast_to(shared[0], shared.shape))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_after_a_long_descent_no_other_usage_is_better(penalty):
     case = Case(penalty, 2, seed=1)
@@ -256,6 +257,7 @@ def as_sets(components, alterations, usage):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("penalty", PENALTIES)
@@ -277,6 +279,7 @@ def test_one_class_is_a_plain_factorization(penalty):
     assert found == as_sets(components, alterations, usage)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_noisy_patterns_come_back_without_ranks(penalty):
     planted = make_planted(200, [150, 150], rank=6, noise=0.05, random_state=4)
@@ -299,6 +302,7 @@ def test_noise_has_no_patterns_without_ranks():
 # ---------------------------------------------------------------- the estimator
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_history_falls_and_counts_iterations(planted, penalty):
     model = JointNMF(penalty=penalty, ranks=4, random_state=0).fit(planted.X, planted.y)
@@ -322,6 +326,7 @@ def test_no_ranks_at_all_give_no_patterns(planted):
     assert model.description_length_ == model.null_description_length_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_sparse_and_dense_input_give_the_same_model(planted, penalty):
     model = JointNMF(penalty=penalty, ranks=4, random_state=0).fit(planted.X, planted.y)
@@ -329,12 +334,14 @@ def test_sparse_and_dense_input_give_the_same_model(planted, penalty):
     assert_same_model(model, sparse)
 
 
+@pytest.mark.slow
 def test_the_same_random_state_gives_the_same_model(planted):
     fits = [JointNMF(ranks=3, n_restarts=2, n_jobs=n, random_state=7).fit(planted.X, planted.y) for n in (1, 1, 2)]
     assert_same_model(fits[0], fits[1])
     assert_same_model(fits[0], fits[2])
 
 
+@pytest.mark.slow
 def test_restarts_keep_the_shortest_description():
     """The first starts are the same, however many there are."""
     X = np.random.default_rng(0).random((40, 25)) < 0.4
@@ -345,6 +352,7 @@ def test_restarts_keep_the_shortest_description():
     assert lengths[-1] < lengths[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("ranks", [30, None])
 def test_more_patterns_than_rows_or_items_and_classes_without_ones(penalty, ranks):

@@ -11,30 +11,15 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from saltmine import CSalt, Prepare, load
 from saltmine.cli.main import COMMANDS, cli
 from saltmine.datasets import make_planted
 from saltmine.fitted.pattern_table import pattern_table
 from saltmine.report.payload import payload
+from tests.helpers.command_line import refused, run
 
 FILES = {"model.salt", "patterns.csv", "usage.csv", "summary.json", "report.html"}
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
-
-
-def refused(*arguments):
-    """Run a command that must end with one line of error and exit code 2; return the line."""
-    result = run(*arguments)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    lines = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
-    assert len(lines) == 1, result.stderr
-    assert "Traceback" not in result.stderr
-    return lines[0]
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +52,14 @@ def test_fit_writes_everything_and_prints_the_answer(fitted):
     assert str(out / "report.html") in result.stdout.replace("\n", "")
     summary = json.loads((out / "summary.json").read_text())
     model = load(out / "model.salt")
-    assert summary["n_patterns"] == model.n_components_ == len(summary["patterns"])
+    assert summary["n_patterns"] == model.n_components_ == len(summary["patterns"]) > 0
     assert summary["classes"] == {"Mainz": 80, "Trier": 80}
     usage = pd.read_csv(out / "usage.csv")
     assert usage["row"].tolist() == [f"person {k}" for k in range(160)]
     np.testing.assert_array_equal(usage.filter(like="pattern_"), model.usage_)
     patterns = pd.read_csv(out / "patterns.csv")
     assert len(patterns) == len(model.patterns())
-    assert set(patterns["item"]) <= set(model._item_names)
+    assert set(patterns["item"]) <= set(model.preparation_.item_names_)
     assert "Mainz" in (out / "report.html").read_text()
 
 
@@ -248,6 +233,7 @@ def test_generate_fit_and_score_planted_data(tmp_path):
     assert "f measure" not in plain.stdout
 
 
+@pytest.mark.slow
 def test_stability_is_in_the_table(folder, tmp_path):
     run(
         "fit",
@@ -268,9 +254,9 @@ def test_stability_is_in_the_table(folder, tmp_path):
 def test_thresholds_and_bins_reach_the_items(folder, tmp_path):
     people = folder / "people.csv"
     run("fit", people, "--target", "town", "--ignore", "name", "--threshold", "age=30,60", "-o", tmp_path)
-    assert {"age<30", "30<=age<60", "age>=60"} <= set(load(tmp_path / "model.salt")._item_names)
+    assert {"age<30", "30<=age<60", "age>=60"} <= set(load(tmp_path / "model.salt").preparation_.item_names_)
     run("fit", people, "--target", "town", "--ignore", "name", "--bins", "2", "-o", tmp_path)
-    assert sum("age" in name for name in load(tmp_path / "model.salt")._item_names) == 2
+    assert sum("age" in name for name in load(tmp_path / "model.salt").preparation_.item_names_) == 2
 
 
 def test_without_classes_primp_looks_for_patterns(folder, tmp_path):
@@ -448,6 +434,8 @@ def test_data_that_does_not_belong_to_the_model_is_refused(fitted, folder, tmp_p
     )
 
 
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.slow
 @pytest.mark.parametrize(("stop", "wait"), [(signal.SIGINT, 1.5), (signal.SIGTERM, 0.3)])
 def test_an_interrupted_fit_leaves_no_files(tmp_path, stop, wait):
     """Ctrl-C in the middle of a long fit: one line, exit code 1, an empty place."""
@@ -491,6 +479,7 @@ def test_a_failure_of_ours_is_one_line_with_exit_code_1(tmp_path, monkeypatch, f
     assert "Traceback" in run("--debug", *arguments).stderr
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error(fitted, folder):
     command = (
         f"{sys.executable} -m saltmine transform {fitted[0] / 'model.salt'} {folder / 'people.csv'} --json | head -c 5"

@@ -10,13 +10,13 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from saltmine import CSalt, Primp, compare, load
 from saltmine.cli.main import cli
 from saltmine.comparison import draw, figures
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure, residual
+from tests.helpers.command_line import run
 
 QUICK = ["csalt", "primp", "asso"]
 
@@ -29,10 +29,6 @@ def planted():
 @pytest.fixture(scope="module")
 def compared(planted):
     return compare(planted.X, planted.y, QUICK, truth=planted)
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 def test_the_table_has_a_row_per_method_with_the_figures_of_its_model(planted, compared):
@@ -149,6 +145,7 @@ def test_the_command_writes_table_figure_and_models(data, tmp_path):
 def test_tables_of_text_and_numbers_are_prepared_as_fit_does(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"class": ["a", "b"] * 40, "colour": rng.choice(["red", "blue"], 80), "age": rng.random(80)})
+    frame = frame.assign(shade=frame["colour"], tint=frame["colour"])
     frame.to_csv(tmp_path / "people.csv", index=False)
     result = run(
         "compare", tmp_path / "people.csv", "--target", "class", "--methods", "primp", "--json", "-o", tmp_path
@@ -156,11 +153,13 @@ def test_tables_of_text_and_numbers_are_prepared_as_fit_does(tmp_path):
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert told["methods"][0]["method"] == "primp"
+    assert told["methods"][0]["patterns"] > 0
     assert told["failed"] == {}
     prepared = load(tmp_path / "primp.salt").preparation_
     assert "colour=red" in prepared.item_names_.tolist()
 
 
+@pytest.mark.slow
 def test_a_second_comparison_leaves_nothing_of_the_first(data, tmp_path):
     assert run("compare", data, "--methods", "asso,primp", "-o", tmp_path / "out", "-q").exit_code == 0
     assert run("compare", data, "--methods", "asso", "-o", tmp_path / "out", "-q").exit_code == 0
@@ -235,6 +234,8 @@ def test_mistakes_are_one_sentence(data, tmp_path, options, message):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.slow
 def test_an_interrupted_comparison_keeps_what_is_done(tmp_path):
     data, out = tmp_path / "large.npz", tmp_path / "out"
     assert run("generate", data, "--rows", "400,400", "--columns", 400, "--patterns", 12).exit_code == 0

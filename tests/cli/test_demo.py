@@ -30,12 +30,14 @@ def test_text_has_a_line_per_row_of_pixels(digits):
     assert lines[0].startswith("pattern 0")
 
 
+@pytest.mark.slow
 def test_the_picture_is_written(digits, tmp_path):
     path = tmp_path / "digits.png"
     demo.draw(digits, path)
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_demo_runs_from_the_command_line(tmp_path):
     run = subprocess.run(
         [sys.executable, "-m", "saltmine", "demo", "--output", str(tmp_path / "new")],

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from conftest import RESULTS, assert_same_model
 from joblib import parallel_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -19,10 +18,12 @@ from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure
 from saltmine.progress import Progress
+from tests.helpers.models import RESULTS, assert_same_model
 
 # ---------------------------------------------------------------- search
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model_whatever_the_threads():
     # Large enough for BLAS to sum in another order when it has another number of threads.
     planted = make_planted(500, [400, 400], rank=12, random_state=0)
@@ -87,6 +88,7 @@ def test_another_seed_starts_elsewhere(planted):
     assert one.history_[0] != two.history_[0]
 
 
+@pytest.mark.slow
 def test_restarts_keep_the_lowest_description_length(planted):
     # The paper's algorithm, whose starts end in different places.
     quick = {"algorithm": "paper", "max_iter": 200, "max_rank": 5}
@@ -149,6 +151,7 @@ class Interrupt:
             signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_leaves_an_unfitted_model_unfitted(planted):
     model = CSalt(random_state=0, callback=Interrupt(at=3))
     with pytest.raises(KeyboardInterrupt):
@@ -156,6 +159,7 @@ def test_ctrl_c_leaves_an_unfitted_model_unfitted(planted):
     assert [name for name in vars(model) if name.endswith("_")] == []
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_leaves_a_fitted_model_as_it_was(planted):
     model = CSalt(random_state=0, max_iter=100).fit(planted.X, planted.y)
     before = {name: getattr(model, name) for name in RESULTS}
@@ -168,6 +172,7 @@ def test_ctrl_c_leaves_a_fitted_model_as_it_was(planted):
     assert model.predict(planted.X).shape == (180,)
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("ending", [Interrupt(at=8), lambda now: 1 / 0], ids=["Ctrl-C", "error"])
 def test_no_restart_goes_on_after_the_fit_has_ended(planted, ending):
     calls = []

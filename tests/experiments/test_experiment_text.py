@@ -5,7 +5,6 @@ import json
 import lzma
 import pickle
 from itertools import product as pairs
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -29,8 +28,9 @@ from experiments.text_products import (
     products_of,
 )
 from saltmine.io import ReadError
+from tests.helpers.paths import ROOT
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = ROOT.parent / "shared" / "data"
 COMMON_WORDS = ["letter", "mountain", "river", "garden", "winter", "table"]
 WORDS = {
     "talk.religion.misc": ["church", "prayer", "faith", "bible", "priest", "angel"],
@@ -159,6 +159,7 @@ def test_news_come_from_what_scikit_learn_has_stored(tmp_path, monkeypatch, fold
     assert sorted(map(tuple, fetched.X.toarray())) == sorted(map(tuple, read.X.toarray()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CORPORA)
 def test_the_real_corpora_come_near_to_the_sizes_of_the_paper(name):
     corpus = CORPORA[name]

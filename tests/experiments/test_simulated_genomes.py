@@ -13,6 +13,8 @@ from experiments.simulated_genomes.germline import Loss, Segment, simulate_segme
 ROOT = Path(__file__).parents[2]
 FALSE_NEGATIVES, FALSE_POSITIVES = 0.02, 1e-3
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def genomes():

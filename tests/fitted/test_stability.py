@@ -128,6 +128,7 @@ def test_counted_data_is_made_binary_as_in_the_fit(clear):
     assert model.assess_stability(counts, refits=2, random_state=0).patterns.shape == (model.n_components_,)
 
 
+@pytest.mark.slow
 def test_groups_keep_patterns_of_a_single_one_from_looking_stable():
     rng = np.random.default_rng(0)
     X = rng.random((200, 40)) < 0.05

@@ -7,7 +7,6 @@ from html import unescape
 import numpy as np
 import pandas as pd
 import pytest
-from report_models import NASTY, baskets, baskets_model, nasty_model, planted_model
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 
@@ -17,6 +16,7 @@ from saltmine.report import render, write_report
 from saltmine.report.layout import kind_of_items, layout_of
 from saltmine.report.page import outline
 from saltmine.report.payload import LIMITS, MAX_LINES, payload, share_of_ones_covered, usage_lines
+from tests.helpers.report_models import NASTY, baskets, baskets_model, nasty_model, planted_model
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +90,7 @@ def test_an_item_that_every_row_has_is_the_weakest():
     assert all(items[-1] == bag for items in having)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rank", "n_classes", "size"), [(300, 3, 40), (300, 20, 60), (3, 2, 4000)])
 def test_pages_of_large_models_are_small_and_count_what_is_left_out(rank, n_classes, size):
     model = planted_model(rank, [40] * n_classes, 2 * size + 1000, size)

@@ -41,6 +41,7 @@ def plain_model(X, V, Y, blocks):
     return X[:, kept], V[:, :, kept], Y[:, kept]
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(relaxed())
 def test_the_best_of_all_441_threshold_pairs_is_found(case):

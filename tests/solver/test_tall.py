@@ -6,8 +6,6 @@ import signal
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_model
-from distributed import Client, LocalCluster
 from saltmine.solver.judgement import Judgement
 from saltmine.solver.tall_extension import RowStart, TallExtension
 
@@ -23,6 +21,7 @@ from saltmine.solver.executor import LocalExecutor
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.row_block import RowBlock
 from saltmine.solver.wide import SEARCHED
+from tests.helpers.models import assert_same_model
 
 FIGURES = ("usage_counts_", "noise_counts_", "carrier_counts_", "item_counts_", "class_counts_")
 
@@ -53,15 +52,6 @@ def cut(monkeypatch):
     return lambda count: monkeypatch.setattr(row_blocks, "BLOCK_CELLS", -(-1200 * 80 // count))
 
 
-@pytest.fixture(scope="module")
-def client():
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
 def bits_of(cells, labels):
     stacked = StackedMatrix.from_rows(cells, np.unique(labels, return_inverse=True)[1], len(np.unique(labels)))
     return stacked, BitMatrix(stacked.matrix, stacked.blocks)
@@ -80,6 +70,7 @@ def assert_same_figures(one, two):
     assert one.patterns().equals(two.patterns())
 
 
+@pytest.mark.slow
 def test_tall_fits_find_what_is_planted(small_samples, monkeypatch):
     planted = make_planted(80, [700, 500], rank=6, noise=0.05, random_state=4)
     assert tall.is_tall(planted.X.shape)
@@ -213,11 +204,12 @@ def test_a_cluster_shares_data_in_memory(data, small_samples, client):
     assert_same_model(here, CSalt(random_state=0, client=client).fit(*data))
 
 
+@pytest.mark.slow
 def test_the_published_algorithm_looks_at_all_rows(data, small_samples):
     import dask.array as da
 
-    cells, labels = data[0][:420, :20], data[1][:420]
-    options = {"algorithm": "paper", "max_iter": 20, "max_rank": 2, "random_state": 0}
+    cells, labels = data[0][:600], data[1][:600]
+    options = {"algorithm": "paper", "max_iter": 1000, "max_rank": 5, "random_state": 0}
     here = CSalt(**options).fit(cells, labels)
     assert_same_model(here, CSalt(**options).fit(da.from_array(cells, chunks=200), labels))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_model
 
 from saltmine import CSalt, Primp, load
 from saltmine.datasets import make_planted
 from saltmine.metrics import description_length, f_measure
 from saltmine.solver import wide
+from tests.helpers.models import assert_same_model
 
 SAMPLE = 300
 
@@ -110,6 +110,7 @@ def test_a_seed_gives_one_model_whatever_the_threads(planted, monkeypatch):
     assert cut_up.description_length_ == pytest.approx(one.description_length_)
 
 
+@pytest.mark.slow
 def test_the_best_of_several_samples_is_kept(planted, searches):
     model = CSalt(random_state=0, n_restarts=3, n_jobs=2).fit(planted.X, planted.y)
     assert searches == [SAMPLE] * 3
@@ -118,6 +119,7 @@ def test_the_best_of_several_samples_is_kept(planted, searches):
     assert model.description_length_ <= once.description_length_ + 1e-6
 
 
+@pytest.mark.slow
 def test_the_order_of_the_columns_hardly_matters(planted, monkeypatch):
     """All columns but one are looked at."""
     X = planted.X[:, planted.X.any(axis=0)]
@@ -220,6 +222,7 @@ def noisy(seed):
     return X[:, rng.integers(0, 545, 545)], planted.y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_fit_ends_where_classes_are_weak(seed, monkeypatch):
     """What chance explains is taken away, and does not come back in the next turn to be taken away again."""
@@ -237,6 +240,7 @@ def test_a_fit_ends_where_classes_are_weak(seed, monkeypatch):
     assert_valid(CSalt(random_state=0).fit(X, y), X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [10, 26])
 def test_nothing_stays_that_chance_explains(seed):
     """When alterations go, the density of their pattern changes, and with it the evidence for all that is left."""
@@ -244,6 +248,7 @@ def test_nothing_stays_that_chance_explains(seed):
     assert_valid(CSalt(random_state=0).fit(X, y), X, y)
 
 
+@pytest.mark.slow
 def test_progress_never_goes_back():
     done = []
     X, y = noisy(0)

@@ -6,7 +6,6 @@ from copy import deepcopy as copy
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from folded_data import folded_data, random_factors
 
 import saltmine.solver.relaxed.device
 from saltmine.data.threads import ThreadTeam
@@ -17,6 +16,7 @@ from saltmine.solver.relaxed.device import HOST, DeviceOperator, on_device, open
 from saltmine.solver.relaxed.operator import DenseOperator
 from saltmine.solver.relaxed.spectrum import count_signals
 from saltmine.solver.relaxed.step_kernels import Costs, Prox
+from tests.helpers.folded_data import folded_data, random_factors
 
 
 @pytest.fixture

@@ -6,18 +6,17 @@ import gzip
 import json
 import lzma
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from reading import refusal
 
 from saltmine.io import read
 from saltmine.io.text import SOME_LANGUAGES
+from tests.helpers.paths import shared_path
+from tests.helpers.reading import refusal
 
 pytest.importorskip("simplemma")
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 PETS = [
     {"id": "a", "label": "dog", "text": "The dogs were barking."},
     {"id": "b", "label": "cat", "text": "A cat purrs; cats purr!"},
@@ -358,11 +357,9 @@ def test_without_simplemma_words_can_be_taken_as_they_are(tmp_path, monkeypatch)
 # -------------------------------------------------------------------------------------------------------- real texts
 
 
+@pytest.mark.slow
 def test_movie_reviews_have_the_words_of_the_recipe():
-    path = DATA / "text" / "movie.jsonl.xz"
-    if not path.exists():
-        pytest.skip("the movie reviews are not here: ../shared/data/text/movie.jsonl.xz")
-    table = read(path)
+    table = read(shared_path("data/text/movie.jsonl.xz"))
     labels, counts = np.unique(table.y, return_counts=True)
     assert dict(zip(labels.tolist(), counts.tolist(), strict=True)) == {"neg": 1000, "pos": 1000}
     # The notes beside the data say so of this recipe; other versions of simplemma differ in some words.

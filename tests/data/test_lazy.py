@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 
 import dask
@@ -12,8 +11,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import zarr
-from cluster_block import Tally
-from distributed import Client, LocalCluster
 
 from saltmine.data import lazy as inputs
 from saltmine.data.lazy import is_lazy, open_blocks
@@ -21,64 +18,13 @@ from saltmine.data.validation import as_binary
 from saltmine.distributed.connect import connect
 from saltmine.distributed.executor import DaskExecutor
 from saltmine.io import ReadError
+from tests.helpers.blocks import Tally
+from tests.helpers.lazy_data import KINDS, names_of, of_dask
 
 N_ROWS, N_COLUMNS = 23, 17
 CELLS = (np.random.default_rng(3).random((N_ROWS, N_COLUMNS)) < 0.3).astype(np.uint8)
-CUTS = [0, 9, 9, 14, N_ROWS]  # rows of the files; one of them is empty
-NAMES = [f"item {column}" for column in range(N_COLUMNS)]
+NAMES = names_of(CELLS)
 SPARSE = ("dask, sparse", "npz, sparse")
-
-
-def of_dask(cells, folder):
-    return da.from_array(cells, chunks=(7, 5))
-
-
-def of_sparse_dask(cells, folder):
-    return of_dask(cells, folder).map_blocks(sp.csr_matrix)
-
-
-def of_zarr(cells, folder):
-    array = zarr.create_array(store=str(folder / "cells.zarr"), shape=cells.shape, chunks=(4, 5), dtype=cells.dtype)
-    array[:] = cells
-    return array
-
-
-def of_zarr_path(cells, folder):
-    of_zarr(cells, folder)
-    return folder / "cells.zarr"
-
-
-def each_file(cells, folder, save):
-    for number, (begin, end) in enumerate(pairwise(CUTS)):
-        save(folder / f"rows-{number}", cells[begin:end])
-    return folder
-
-
-def of_npz(cells, folder):
-    return each_file(cells, folder, lambda path, rows: np.savez(path, X=rows, y=rows[:, 0]))
-
-
-def of_sparse_npz(cells, folder):
-    return each_file(cells, folder, lambda path, rows: sp.save_npz(path, sp.csc_array(rows)))
-
-
-def of_parquet(cells, folder):
-    def save(path, rows):
-        names = NAMES if path.name.endswith("0") else NAMES[::-1]
-        pd.DataFrame(rows, columns=NAMES)[names].set_index(np.arange(len(rows)) * 3).to_parquet(f"{path}.parquet")
-
-    return each_file(cells, folder, save)
-
-
-KINDS = {
-    "dask": of_dask,
-    "dask, sparse": of_sparse_dask,
-    "zarr": of_zarr,
-    "zarr path": of_zarr_path,
-    "npz": of_npz,
-    "npz, sparse": of_sparse_npz,
-    "parquet": of_parquet,
-}
 
 
 @pytest.fixture(params=KINDS)
@@ -170,12 +116,8 @@ def test_blocks_begin_where_chunks_begin():
     assert data.edges(0, n_threads=4) == [0, 25, 50, 77, 100]
 
 
-def test_reading_is_left_to_the_workers(tmp_path):
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
-        Client(cluster) as mine,
-        connect(mine) as client,
-    ):
+def test_reading_is_left_to_the_workers(tmp_path, client):
+    with connect(client) as client:
         for number, (kind, make) in enumerate(KINDS.items()):
             folder = tmp_path / str(number)
             folder.mkdir()
@@ -315,6 +257,7 @@ def test_zarr_that_cannot_be_fitted(tmp_path):
         open_blocks(tmp_path / "broken.zarr")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("hidden", "code", "sentence"),
     [

@@ -3,20 +3,18 @@
 import gzip
 import lzma
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from reading import refusal
 
 from saltmine.io import read
+from tests.helpers.paths import shared_path
+from tests.helpers.reading import refusal
 
 h5py = pytest.importorskip("h5py")
 cyvcf2 = pytest.importorskip("cyvcf2")
-
-GENOME = Path(__file__).parents[3] / "shared" / "genome"
 
 
 def dense(table):
@@ -570,9 +568,7 @@ def test_what_a_maf_file_cannot_have_is_refused(tmp_path, maf_path):
 
 
 def test_a_simulated_genome_has_its_samples_and_patients():
-    path = GENOME / "small" / "subset.vcf.gz"
-    if not path.exists():
-        pytest.skip("the simulated genome is not here: ../shared/genome/small")
+    path = shared_path("genome/small/subset.vcf.gz")
     table = read(path, labels=path.with_name("samples.tsv"))
     n_records = gzip.decompress(path.read_bytes()).count(b"\nchr")
     assert 0 < table.shape[1] <= n_records
@@ -583,9 +579,7 @@ def test_a_simulated_genome_has_its_samples_and_patients():
 
 
 def test_mutations_of_a_breast_cancer():
-    path = GENOME / "brca.maf.gz"
-    if not path.exists():
-        pytest.skip("the breast cancer mutations are not here: ../shared/genome/brca.maf.gz")
+    path = shared_path("genome/brca.maf.gz")
     frame = pd.read_csv(path, sep="\t", comment="#")
     genes, alterations = read(path), read(path, unit="alteration")
     assert set(genes.item_names) == set(frame["Hugo_Symbol"]) - {"Unknown"}

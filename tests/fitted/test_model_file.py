@@ -9,6 +9,7 @@ import pytest
 
 from saltmine import CSalt, Prepare, Primp, load
 from saltmine.fitted.model_file import ModelFileError
+from tests.helpers.models import two_blocks
 
 ARRAYS = (
     "components_",
@@ -76,16 +77,17 @@ def test_everything_comes_back(model, path, planted):
 @pytest.mark.parametrize(
     "labels",
     [
-        [3, 1, 3, 1],
-        [True, False, True, False],
-        ["a", "b", "a", "b"],
-        np.array(["x", "yy"] * 2, dtype=object),
-        [0.0, 1.0] * 2,
+        [3, 1] * 20,
+        [True, False] * 20,
+        ["a", "b"] * 20,
+        np.array(["x", "yy"] * 20, dtype=object),
+        [0.0, 1.0] * 20,
     ],
 )
 @pytest.mark.parametrize("kind", [CSalt, Primp])
 def test_labels_keep_their_kind(tmp_path, kind, labels):
-    model = kind(random_state=0, max_iter=20).fit(np.eye(4, 3), labels)
+    model = kind(random_state=0, max_iter=20).fit(two_blocks(), labels)
+    assert model.n_components_ == 2
     model.save(tmp_path / "m.salt")
     again = load(tmp_path / "m.salt")
     assert type(again) is kind
@@ -129,18 +131,20 @@ def test_files_cut_short_or_altered_are_refused_with_a_sentence(path):
 
 
 def test_names_of_items_and_of_features_are_kept_apart(tmp_path):
-    frame = pd.DataFrame(np.eye(4), columns=["a", "b", "c", "d"])
-    CSalt().fit(frame, [0, 0, 1, 1], item_names=["one", "two", "three", "four"]).save(tmp_path / "m.salt")
+    frame = pd.DataFrame(two_blocks(), columns=list("abcdefgh"))
+    names = [f"item {letter}" for letter in frame.columns]
+    CSalt(random_state=0).fit(frame, [0, 1] * 20, item_names=names).save(tmp_path / "m.salt")
     again = load(tmp_path / "m.salt")
     assert again.feature_names_in_.tolist() == list(frame.columns)
-    assert again._item_names.tolist() == ["one", "two", "three", "four"]
-    assert again.transform(frame).shape == (4, again.n_components_)
+    assert sorted(again.patterns()["item"]) == names
+    assert again.transform(frame).shape == (40, 2)
 
 
 def test_names_preparation_and_what_is_known_of_the_data_come_back(tmp_path):
-    table = pd.DataFrame({"colour": ["red", "blue"] * 10, "age": np.arange(20)})
+    table = pd.DataFrame(two_blocks(), columns=list("abcdefgh")).assign(colour=["red", "blue"] * 20, age=np.arange(40))
     prepare = Prepare(thresholds={"age": [7]}).fit(table)
-    model = CSalt(random_state=0).fit(prepare.transform(table), ["a", "b"] * 10, row_names=[f"r{k}" for k in range(20)])
+    model = CSalt(random_state=0).fit(prepare.transform(table), ["a", "b"] * 20, row_names=[f"r{k}" for k in range(40)])
+    assert model.n_components_ > 0
     model.preparation_ = prepare
     model.about_ = {"source": "table.csv", "image": [2, 2]}
     model.save(tmp_path / "m.salt")
@@ -265,9 +269,9 @@ def test_what_load_would_not_know_is_not_saved(tmp_path):
 
 
 def test_column_numbers_of_a_table_come_back(tmp_path):
-    model = CSalt(max_iter=300, random_state=0).fit(
-        pd.DataFrame(np.ones((6, 3), int), columns=[7, 8, 9]), [0, 0, 0, 1, 1, 1]
-    )
+    numbers = list(range(7, 15))
+    model = CSalt(random_state=0).fit(pd.DataFrame(two_blocks(), columns=numbers), [0, 1] * 20)
+    assert sorted(model.patterns()["item"]) == numbers
     model.save(tmp_path / "m.salt")
     again = load(tmp_path / "m.salt")
     assert not hasattr(again, "feature_names_in_")

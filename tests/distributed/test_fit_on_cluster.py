@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
-import dask.array as da
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
-import zarr
-from distributed import Client, LocalCluster
+from distributed import Client
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,24 +17,12 @@ from saltmine.datasets import make_planted
 from saltmine.distributed.errors import ClusterError
 from saltmine.distributed.executor import DaskExecutor
 from saltmine.solver import wide
+from tests.helpers.clusters import actors
+from tests.helpers.lazy_data import of_dask, of_npz, of_parquet, of_sparse_dask, of_sparse_npz, of_zarr, of_zarr_path
 
 SAMPLE = 300
 FIGURES = ("description_length_", "null_description_length_", "pattern_evidence_", "pattern_gain_", "alteration_gain_")
 FACTORS = ("components_", "alterations_", "usage_", "item_counts_", "noise_counts_", "usage_counts_", "class_counts_")
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def client(cluster):
-    """Return a client of a cluster with two living workers, whatever was done to them before."""
-    with Client(cluster, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=60)
-        yield client
 
 
 @pytest.fixture(autouse=True)
@@ -61,38 +45,6 @@ def cells(planted):
     return X.astype(np.uint8)
 
 
-def of_dask(cells, folder):
-    return da.from_array(cells, chunks=(50, 700))
-
-
-def of_sparse_dask(cells, folder):
-    return of_dask(cells, folder).map_blocks(sp.csr_matrix)
-
-
-def of_zarr(cells, folder):
-    array = zarr.create_array(store=str(folder / "cells.zarr"), shape=cells.shape, chunks=(40, 500), dtype=cells.dtype)
-    array[:] = cells
-    return array
-
-
-def of_zarr_path(cells, folder):
-    of_zarr(cells, folder)
-    return folder / "cells.zarr"
-
-
-def of_npz(cells, folder):
-    for number, rows in enumerate(np.array_split(cells, 3)):
-        sp.save_npz(folder / f"rows-{number}", sp.csr_array(rows))
-    return str(folder)
-
-
-def of_parquet(cells, folder):
-    names = [f"item {column}" for column in range(cells.shape[1])]
-    for number, rows in enumerate(np.array_split(cells, 2)):
-        pd.DataFrame(rows, columns=names).to_parquet(folder / f"rows-{number}.parquet")
-    return folder
-
-
 def of_memory(cells, folder):
     return cells
 
@@ -101,7 +53,7 @@ def of_sparse_memory(cells, folder):
     return sp.csr_array(cells)
 
 
-lazy_kinds = [of_dask, of_sparse_dask, of_zarr, of_zarr_path, of_npz, of_parquet]
+lazy_kinds = [of_dask, of_sparse_dask, of_zarr, of_zarr_path, of_npz, of_sparse_npz, of_parquet]
 kinds = pytest.mark.parametrize("kind", [*lazy_kinds, of_memory, of_sparse_memory])
 
 
@@ -125,16 +77,6 @@ def assert_same_fit(model, expected):
     for name in ("carrier_counts_", "classes_", "row_labels_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(expected, name), err_msg=name)
     assert model.n_features_in_ == expected.n_features_in_
-
-
-def actors(client, settle=20):
-    """Return how many actors the workers hold, once none is left or some time is over."""
-    deadline = time.monotonic() + settle
-    while True:
-        count = sum(client.run(lambda dask_worker: len(dask_worker.state.actors)).values())
-        if not count or time.monotonic() > deadline:
-            return count
-        time.sleep(0.1)
 
 
 @kinds
@@ -207,6 +149,7 @@ def test_data_that_says_nothing(make, planted, client):
 
 def test_names_come_along(cells, planted, client, tmp_path):
     model = CSalt(random_state=0, client=client).fit(of_parquet(cells, tmp_path), planted.y)
+    assert model.n_components_ > 1
     assert set(model.patterns()["item"]) <= {f"item {column}" for column in range(cells.shape[1])}
     named = CSalt(random_state=0).fit(
         of_dask(cells, None), planted.y, item_names=[f"gene {k}" for k in range(2000)], row_names=list(range(120))

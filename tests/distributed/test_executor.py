@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from cluster_block import Tally, kill
 from dask import delayed
 from distributed import Client, LocalCluster
 
@@ -22,33 +21,14 @@ from saltmine.distributed.connect import connect
 from saltmine.distributed.errors import ClusterError
 from saltmine.distributed.executor import DaskExecutor
 from saltmine.solver.executor import LocalExecutor
+from tests.helpers.blocks import Tally, kill
+from tests.helpers.clusters import actors
 
 N_BLOCKS = 5
 SHAPE = (4, 3)
 RNG = np.random.default_rng(11)
 SOURCES = [RNG.random(SHAPE) for _ in range(N_BLOCKS)]
 WEIGHTS = [RNG.random(SHAPE) for _ in range(4)]
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def client(cluster):
-    """Return a client of a cluster with two living workers, whatever was done to them before."""
-    cluster.scale(2)
-    with Client(cluster) as client:
-        try:
-            client.wait_for_workers(2, timeout=10)
-        except TimeoutError:
-            # A nanny gives up on a worker that is killed while it starts.
-            cluster.scale(0)
-            cluster.scale(2)
-            client.wait_for_workers(2, timeout=60)
-        yield client
 
 
 @contextmanager
@@ -81,16 +61,6 @@ def assert_as_expected(crew, actions, results=None):
     np.testing.assert_array_equal(crew.run("get"), state)
 
 
-def actors(client, settle=20):
-    """Return how many actors the workers hold, once none is left or some time is over."""
-    deadline = time.monotonic() + settle
-    while True:
-        count = sum(client.run(lambda dask_worker: len(dask_worker.state.actors)).values())
-        if not count or time.monotonic() > deadline:
-            return count
-        time.sleep(0.1)
-
-
 def test_dask_gives_what_threads_give(client):
     with DaskExecutor(client, Tally, SOURCES) as crew:
         assert len(crew) == N_BLOCKS
@@ -112,7 +82,7 @@ def test_sources_may_be_delayed_or_futures(client):
 
 
 def test_the_default_client_may_be_another(client):
-    with small_cluster(n_workers=2) as (_, other), DaskExecutor(other, Tally, SOURCES) as crew:
+    with client.as_current(), small_cluster(n_workers=2) as (_, other), DaskExecutor(other, Tally, SOURCES) as crew:
         assert_as_expected(crew, make_changes)
         assert actors(client) == 0
 
@@ -189,6 +159,7 @@ def test_a_cluster_scaled_down(cluster, client):
         assert len(set(crew.run("process"))) == 1
 
 
+@pytest.mark.slow
 def test_a_worker_without_nanny_closed_in_peace():
     with small_cluster(n_workers=2) as (cluster, client), DaskExecutor(client, Tally, SOURCES) as crew:
         results = make_changes(crew)
@@ -244,6 +215,7 @@ def test_errors_in_making_a_block(client):
     assert actors(client) == 0
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_leaves_the_cluster_clean(client):
     crew = DaskExecutor(client, Tally, SOURCES)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
@@ -331,6 +303,7 @@ sys.meta_path.insert(0, Refuse())
 """
 
 
+@pytest.mark.cluster
 @pytest.mark.parametrize(
     ("module", "code", "sentence"),
     [

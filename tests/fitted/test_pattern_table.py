@@ -126,6 +126,7 @@ def test_an_added_item_is_tested_among_the_rows_that_carry_the_pattern():
     assert table.q_value[table.kind == "added"].tolist() == pytest.approx([2 * p_values[0], p_values[1]])
 
 
+@pytest.mark.slow
 def test_the_test_of_added_items_holds_its_level_on_classes_that_do_not_differ():
     """Rows that use a pattern are chosen by what their class adds; the test must not take that for a difference."""
     rng = np.random.default_rng(0)

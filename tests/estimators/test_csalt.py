@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_model
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
@@ -14,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from saltmine import CSalt, Primp
 from saltmine.datasets import make_planted
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
+from tests.helpers.models import assert_same_model
 
 
 @parametrize_with_checks([CSalt(binarize=0.0), Primp(binarize=0.0)])
@@ -40,6 +40,7 @@ def test_attributes_have_the_shapes_of_the_contract(planted, fitted):
     np.testing.assert_array_equal(fitted.row_labels_, planted.y)
 
 
+@pytest.mark.slow
 def test_planted_structure_comes_back_and_the_rank_grows_until_it_is_not_exhausted():
     planted = make_planted(300, [200, 200], rank=6, noise=0.05, random_state=0)
     ranks = []

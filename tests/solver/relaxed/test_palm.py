@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
-from folded_data import dense, folded_data, random_factors, sparse
 
 from saltmine.data.stacking import StackedMatrix
+from benchmarks import plain
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.solver.relaxed.objective import Factors, RelaxedObjective
 from saltmine.solver.relaxed.palm import WINDOW, palm
+from tests.helpers.folded_data import dense, folded_data, random_factors, sparse
 
 
 @pytest.fixture(params=[2, 3])
@@ -73,13 +74,6 @@ def test_every_check_is_reported(problem):
 
 def test_it_takes_the_steps_of_the_plain_transcription():
     """The printed algorithm, with residuals, kept in benchmarks/."""
-    import importlib.util
-    from pathlib import Path
-
-    path = Path(__file__).parents[2] / "benchmarks" / "plain.py"
-    spec = importlib.util.spec_from_file_location("plain", path)
-    plain = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(plain)
     # compare() raises where the two part company.
     times = plain.compare(n=70, m=60, rank=5, n_iter=30, rounds=1)
     assert len(times) == 2

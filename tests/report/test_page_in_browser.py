@@ -8,10 +8,10 @@ import shutil
 
 import numpy as np
 import pytest
-from report_models import NASTY, SCRIPT, baskets, baskets_model, nasty_model, planted_model, word_model
 
 from saltmine import CSalt, Primp
 from saltmine.report import write_report
+from tests.helpers.report_models import NASTY, SCRIPT, baskets, baskets_model, nasty_model, planted_model, word_model
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from folded_data import dense, folded_data, sparse, whole_arrays
 
 import saltmine.solver.relaxed.accelerated
 import saltmine.solver.relaxed.operator
@@ -15,6 +14,7 @@ from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.objective import Factors
 from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator
 from saltmine.solver.relaxed.spectrum import _largest_singular_values, count_signals
+from tests.helpers.folded_data import dense, folded_data, sparse, whole_arrays
 
 
 def make(matrix, blocks, team, kind="dense"):

@@ -52,6 +52,7 @@ def test_alterations_that_half_of_many_classes_share_are_found():
     assert not carried[c // 2 :, 16:].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_noise_has_no_patterns(seed):
     rng = np.random.default_rng(seed)
@@ -91,6 +92,7 @@ def test_sparse_and_dense_input_find_the_same_in_clear_data():
     assert f_measure(dense, sparse) == 1
 
 
+@pytest.mark.slow
 def test_restarts_keep_the_best_of_the_search():
     planted = make_planted(200, [100, 100], rank=9, noise=0.2, random_state=5)
     one = CSalt(random_state=3).fit(planted.X, planted.y)

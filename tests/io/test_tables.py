@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import refusal_of_file as refusal
 
 from saltmine.io import ReadError, read
 from saltmine.io.registry import formats
+from tests.helpers.reading import refusal_of_file as refusal
 
 COMPRESSORS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from folded_data import dense, folded_data, random_factors, sparse
 
 from saltmine.data.threads import ThreadTeam
 from saltmine.solver.relaxed.objective import Factors, RelaxedObjective
+from tests.helpers.folded_data import dense, folded_data, random_factors, sparse
 
 RANK = 3
 

@@ -6,7 +6,6 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_model
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import saltmine
@@ -16,12 +15,33 @@ from saltmine.methods import METHODS, check_methods, make, parameters_of, ranks_
 from saltmine.metrics import description_length
 from saltmine.report.page import render
 from saltmine.report.payload import payload
+from tests.helpers.models import assert_same_model
 
 BASELINES = [name for name in METHODS if name not in ("csalt", "paper", "primp")]
 
 
-@parametrize_with_checks([make(name, binarize=0.0) for name in BASELINES])
+# Methods that differ from another one in a parameter, and search long.
+VARIANTS = ("mdldbssl", "jsmf", "rjsnmf", "jnmf")
+
+
+def each(names):
+    """Run a test on every method; variants are slow."""
+    slow = pytest.mark.slow
+    return pytest.mark.parametrize("name", [pytest.param(n, marks=slow if n in VARIANTS else ()) for n in names])
+
+
+# The others run the same code around their search, and search longer.
+QUICK = ("asso", "diffnorm")
+
+
+@parametrize_with_checks([make(name, binarize=0.0) for name in QUICK])
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([make(name, binarize=0.0) for name in RIVALS if name not in QUICK])
+def test_scikit_learn_checks_of_slower_methods(estimator, check):
     check(estimator)
 
 
@@ -43,7 +63,7 @@ def fitted(planted):
     return fit
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each(METHODS)
 def test_attributes_have_the_shapes_of_the_contract(fitted, planted, name):
     model = fitted(name)
     (m, n), r = planted.X.shape, model.n_components_
@@ -57,7 +77,7 @@ def test_attributes_have_the_shapes_of_the_contract(fitted, planted, name):
     assert np.isfinite(model.history_).all()
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each(METHODS)
 def test_figures_are_those_of_the_stored_model(fitted, planted, name):
     model = fitted(name)
     f = description_length(planted.X, model.row_labels_, model.components_, model.alterations_, model.usage_)
@@ -70,7 +90,7 @@ def test_figures_are_those_of_the_stored_model(fitted, planted, name):
         np.testing.assert_array_equal(model.usage_counts_[a], model.usage_[rows].sum(axis=0))
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each(METHODS)
 def test_every_pattern_has_items_and_rows_and_the_definition_holds(fitted, name):
     model = fitted(name)
     assert (model.components_ | model.alterations_.any(axis=0)).any(axis=1).all()
@@ -79,7 +99,7 @@ def test_every_pattern_has_items_and_rows_and_the_definition_holds(fitted, name)
     assert not model.alterations_.all(axis=0).any()
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each(METHODS)
 def test_tables_files_and_reports(fitted, planted, name, tmp_path):
     model = fitted(name)
     table = model.patterns()
@@ -95,6 +115,7 @@ def test_tables_files_and_reports(fitted, planted, name, tmp_path):
     assert ("more often than chance explains" in page) == (name in ("csalt", "primp"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "parameter", "expected"),
     [
@@ -113,13 +134,13 @@ def test_parameters_come_back_from_a_file_and_fit_the_same_model(planted, tmp_pa
     assert_same_model(again.fit(planted.X, planted.y), model)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each(METHODS)
 def test_sparse_data_gives_the_same_model(fitted, planted, name):
     model = make(name, random_state=0).fit(sp.csr_array(planted.X.astype(int)), fitted(name).row_labels_)
     assert_same_model(model, fitted(name))
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@each(BASELINES)
 def test_progress_reaches_callback_and_bar(planted, name, capsys):
     seen = []
     make(name, random_state=0, callback=seen.append, verbose=1).fit(planted.X, planted.y)
@@ -128,7 +149,7 @@ def test_progress_reaches_callback_and_bar(planted, name, capsys):
     assert "described in" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@each(BASELINES)
 def test_an_interrupted_fit_leaves_the_model_as_it_was(planted, name):
     model = make(name, random_state=0).fit(planted.X, planted.y)
     before = model.usage_.copy()
@@ -142,7 +163,7 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(planted, name):
     np.testing.assert_array_equal(model.usage_, before)
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@each(BASELINES)
 def test_new_rows_use_what_the_method_found(fitted, planted, name):
     model = fitted(name)
     usage = model.transform(planted.X)
@@ -159,7 +180,7 @@ def test_methods_that_compare_classes_demand_labels(planted, name):
         make(name).fit(planted.X)
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@each(BASELINES)
 @pytest.mark.parametrize("X", [np.zeros((6, 4)), np.ones((6, 4)), np.eye(6), np.ones((6, 1))])
 def test_data_with_nothing_to_find(name, X):
     model = make(name, random_state=0).fit(X, [0, 0, 0, 1, 1, 1])
@@ -168,13 +189,15 @@ def test_data_with_nothing_to_find(name, X):
     assert len(model.patterns()) == model.components_.sum() + model.alterations_.sum()
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.slow
+@each(BASELINES)
 def test_any_number_of_classes(planted, name):
     for labels in (np.zeros(100), np.arange(100) % 3, np.arange(100) % 4):
         model = make(name, random_state=0).fit(planted.X, labels)
         assert len(model.alterations_) == len(np.unique(labels))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["asso", "diffnorm", "inmf"])
 def test_stability_is_assessed_with_and_without_random_starts(planted, fitted, name):
     model = make(name, random_state=0).fit(planted.X, planted.y)

@@ -1,16 +1,11 @@
 """Models whose reports the tests look at."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
-from saltmine import CSalt
-
 # The benchmark of the report makes models with as many patterns as one likes, without a search.
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-from report import planted_model
+from benchmarks.report import planted_model
+from saltmine import CSalt
 
 __all__ = ["NASTY", "SCRIPT", "baskets", "baskets_model", "nasty_model", "planted_model", "word_model"]
 

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from reading import refusal_of_file as refusal
 from scipy.io import mmwrite
 
 from saltmine.io import read
+from tests.helpers.reading import refusal_of_file as refusal
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Tests of saltmine, one folder per package."""
