@@ -43,8 +43,8 @@ def client(cluster):
 
 @pytest.fixture(autouse=True)
 def small_samples(monkeypatch):
-    monkeypatch.setattr(wide, "LEAST_ITEMS", SAMPLE)
-    monkeypatch.setattr(wide, "MOST_ITEMS", SAMPLE)
+    monkeypatch.setattr(wide, "MIN_ITEMS", SAMPLE)
+    monkeypatch.setattr(wide, "MAX_ITEMS", SAMPLE)
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +109,8 @@ kinds = pytest.mark.parametrize("kind", [*lazy_kinds, of_memory, of_sparse_memor
 def expected(cells, planted):
     """Return the model of data in memory."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wide, "LEAST_ITEMS", SAMPLE)
-        patch.setattr(wide, "MOST_ITEMS", SAMPLE)
+        patch.setattr(wide, "MIN_ITEMS", SAMPLE)
+        patch.setattr(wide, "MAX_ITEMS", SAMPLE)
         model = CSalt(random_state=0).fit(cells, planted.y)
     assert model.n_components_ > 1
     assert model.alterations_.any()
