@@ -17,16 +17,17 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-import saltmine.solver.local_search
-import saltmine.solver.mdl_search
-import saltmine.solver.relaxed.accelerated
 from benchmarks.planted import Case, cases, plant
 from experiments.measuring import timed
 from experiments.planted import FIRST_SEED, SHAPES, true_length
 from saltmine import CSalt
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
+from saltmine.mdl import code_length
 from saltmine.metrics import alteration_recall, class_rank, f_measure
+from saltmine.solver import mdl_search
+from saltmine.solver.local_search import LocalSearch
+from saltmine.solver.relaxed import accelerated
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.objective import Factors
 from saltmine.solver.rounding import threshold
@@ -58,29 +59,28 @@ def _changed(*changes: tuple[Any, str, Any]) -> Callable[[], Any]:
     return change
 
 
-algorithms, refinement, accelerated = (
-    saltmine.solver.mdl_search,
-    saltmine.solver.local_search,
-    saltmine.solver.relaxed.accelerated,
-)
 VARIANTS: dict[str, Callable[[], Any]] = {
     "all of it": _changed(),
-    "no relaxed start": _changed((algorithms, "START_FACTOR", 0.0), (algorithms, "START_MORE", 0)),
-    "start at twice the rank": _changed((algorithms, "START_FACTOR", 3.0)),
-    "no growing penalty": _changed((algorithms, "RAMP", 1)),
+    "no relaxed start": _changed((mdl_search, "START_FACTOR", 0.0), (mdl_search, "START_MORE", 0)),
+    "start at twice the rank": _changed((mdl_search, "START_FACTOR", 3.0)),
+    "no growing penalty": _changed((mdl_search, "RAMP", 1)),
     "no inertia": _changed((accelerated, "MAX_INERTIA", 0.0)),
     "one step per class (spectral norm)": _changed((AcceleratedDescent, "_steps", _spectral_steps)),
-    "rounding at one half": _changed((algorithms, "_round", _round_at_half)),
+    "rounding at one half": _changed((mdl_search, "_round", _round_at_half)),
     "unweighted cross term": _changed(
-        (refinement, "cross_weights", _unweighted), (algorithms, "cross_weights", _unweighted)
+        (code_length, "cross_weights", _unweighted), (mdl_search, "cross_weights", _unweighted)
     ),
-    "no polish": _changed((Refinement, "polish", lambda self, trim=False: None)),
-    "no merge": _changed((Refinement, "merge", lambda self: False)),
+    "no refit": _changed((LocalSearch, "refit", lambda self, trim=False: None)),
+    "no merge": _changed((LocalSearch, "merge", lambda self: False)),
     "no split": _changed(
-        (Refinement, "split", lambda self: False), (Refinement, "unglue", lambda self, most=None: None)
+        (LocalSearch, "split", lambda self: False),
+        (LocalSearch, "split_unrelated_classes", lambda self, max_rank=None: None),
     ),
-    "no seeds": _changed((algorithms, "SEEDS", ())),
-    "no gate": _changed((Refinement, "gate", lambda self: False)),
+    "no seeds": _changed((LocalSearch, "grow_from_residual", lambda self, *arguments, **options: False)),
+    "no significance filter": _changed(
+        (LocalSearch, "drop_insignificant", lambda self: False),
+        (LocalSearch, "drop_until_significant", lambda self: None),
+    ),
 }
 
 

@@ -20,20 +20,22 @@ from functools import partial
 import numpy as np
 from distributed import Client, LocalCluster
 from numpy.typing import NDArray
-from saltmine.distributed.columns import ColumnBlock
-from saltmine.distributed.fitting import Labels
-from saltmine.solver.wide_extension import Extension, Start
 
 from experiments.measuring import Work, alternating_times
+from saltmine.data.bits import Layout
+from saltmine.data.stacking import Labels
 from saltmine.data.threads import ThreadTeam
-from saltmine.distributed.executor import Crew, DaskExecutor, LocalExecutor
+from saltmine.distributed.executor import DaskExecutor
+from saltmine.solver.executor import BlockExecutor, LocalExecutor
+from saltmine.solver.item_block import ItemBlock, make_item_block
+from saltmine.solver.wide_model import WideModel, WideStart
 
 ROUNDS = 100
 N_ROWS, RANK, N_BLOCKS = 56, 12, 8
 
 
 class Echo:
-    """A block that does nothing, so that a round costs what the crew costs."""
+    """A block that does nothing, so that a round costs what the executor costs."""
 
     def __init__(self, source: int) -> None:
         self.source = source
@@ -52,19 +54,19 @@ class Planted:
         groups = self.usage[rng.integers(0, RANK, n_columns)].T
         self.sources = np.array_split(groups ^ (rng.random((N_ROWS, n_columns)) < 0.05), N_BLOCKS, axis=1)
         self.labels = Labels(np.arange(N_ROWS) // (N_ROWS // 2), 2)
-        self.make_block = partial(ColumnBlock, numbers=self.labels.numbers, n_classes=self.labels.n_classes)
+        self.make_block = partial(make_item_block, numbers=self.labels.numbers, n_classes=self.labels.n_classes)
 
-    def turn_of(self, crew: Crew) -> Work:
+    def turn_of(self, executor: BlockExecutor[ItemBlock]) -> Work:
         """Solve everything once; return a turn that solves and weighs again."""
-        layout = self.labels.rows().layout
-        extension = Extension(crew, layout, alterations=True, alpha=0.01)
-        extension.run(Start(layout.pack(self.usage), np.full(RANK, 0.9), np.full(RANK, 1 / RANK), 0.05 * N_ROWS))
+        layout = Layout(self.labels.blocks(), np.ones(N_ROWS, dtype=np.int64))
+        model = WideModel(executor, layout)
+        model.run(WideStart(layout.pack(self.usage), np.full(RANK, 0.9), np.full(RANK, 1 / RANK), 0.05 * N_ROWS))
 
         def turn() -> None:
             # Nothing gets lost here, so no call has to be kept for repeating.
-            crew.forget()
-            crew.run("solve", extension.plan, changes=True)
-            crew.run("weigh", extension.plan, extension.total)
+            executor.clear_log()
+            executor.update(ItemBlock.solve, model.plan)
+            executor.query(ItemBlock.weigh, model.plan, model.total)
 
         return turn
 
@@ -82,8 +84,8 @@ def workers(count: int) -> Iterator[Client]:
         yield client
 
 
-def round_of(crew: Crew, numbers: NDArray[np.float64]) -> Work:
-    return lambda: crew.run("back", numbers)
+def round_of(executor: BlockExecutor[Echo], numbers: NDArray[np.float64]) -> Work:
+    return lambda: executor.query(Echo.back, numbers)
 
 
 def rounds_without_work(client: Client, team: ThreadTeam) -> None:
@@ -129,8 +131,13 @@ def speed_of_turns(one_worker: Client, two_workers: Client, team: ThreadTeam) ->
         DaskExecutor(one_worker, data.make_block, one_worker.scatter(data.sources)) as one,
         DaskExecutor(two_workers, data.make_block, two_workers.scatter(data.sources)) as two,
     ):
-        crews: dict[str, Crew] = {"1 thread": one_thread, "2 threads": two_threads, "1 worker": one, "2 workers": two}
-        taken = milliseconds({name: data.turn_of(crew) for name, crew in crews.items()}, rounds=5)
+        executors: dict[str, BlockExecutor[ItemBlock]] = {
+            "1 thread": one_thread,
+            "2 threads": two_threads,
+            "1 worker": one,
+            "2 workers": two,
+        }
+        taken = milliseconds({name: data.turn_of(executor) for name, executor in executors.items()}, rounds=5)
     for name, cost in taken.items():
         print(f"{N_ROWS} x 400,000, {name}: {cost:7.1f} ms per turn, {taken['1 thread'] / cost:.2f} x one thread")
 

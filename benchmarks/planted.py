@@ -8,7 +8,7 @@
 Shapes are columns x rows, as in the paper. Every line is the mean over the shapes of one case; seeds start at 5000 and
 were never tuned on. Beside C-Salt stands scikit-learn's NMF in the same run, at the planted rank and with the
 thresholds that give it the best F-measure: a baseline that is told what the others have to find. "planted start" is the
-refinement of saltmine started from the planted model itself: what is left there is what the noise does not show.
+local search of saltmine started from the planted model itself: what is left there is what the noise does not show.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ def fit_from_truth(planted: Planted) -> Any:
     """Refine the planted model itself."""
     data = StackedMatrix.from_rows(planted.X, planted.y, len(planted.alterations), keep_absent=True)
     truth = BinaryModel(planted.components.T, planted.alterations.transpose(0, 2, 1), planted.usage[data.order])
-    refinement = LocalSearch(BitMatrix(data.matrix, data.blocks), truth)
-    refinement.refit(trim=True)
-    refinement.drop_insignificant()
-    refinement.refit()
-    refinement.drop_until_significant()
-    found, usage = refinement.model(), np.empty((len(planted.y), len(refinement.patterns())), dtype=bool)
+    local = LocalSearch(BitMatrix(data.matrix, data.blocks), truth)
+    local.refit(trim=True)
+    local.drop_insignificant()
+    local.refit()
+    local.drop_until_significant()
+    found, usage = local.model(), np.empty((len(planted.y), len(local.patterns())), dtype=bool)
     usage[data.order] = found.Y
     return SimpleNamespace(components=found.X.T, alterations=found.V.transpose(0, 2, 1), usage=usage, y=planted.y)
 

@@ -20,14 +20,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from saltmine.solver.judgement import Judgement
 
 from saltmine import CSalt
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
-from saltmine.data.stacking import StackedMatrix
+from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.report import write_report
-from saltmine.solver.scoring import description_length, null_length
+from saltmine.solver.scoring import collect, description_length
 from saltmine.solver.solution import Solution
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -71,13 +70,13 @@ def _as_fitted(
     columns = names if names is not None else [f"item {k}" for k in range(n_items)]
     estimator = CSalt()
     estimator._binary_rows(pd.DataFrame(rows, columns=list(columns)), reset=True)
-    classes = np.array([f"class {a:02}" for a in range(len(covers))])
-    data = StackedMatrix.from_rows(rows, numbers, len(classes))
+    estimator.classes_ = np.array([f"class {a:02}" for a in range(len(covers))])
+    labels = Labels(numbers, len(covers))
+    data = StackedMatrix.from_rows(rows, numbers, labels.n_classes)
     bits = BitMatrix(data.matrix, data.blocks)
     length = description_length(bits, model)
     solution = Solution(model, length, length)
-    estimator._store_run(solution, Judgement.of(bits, model), null_length(bits), classes, numbers)
-    estimator._store(model, data, bits)
+    estimator._store(collect(solution, data, bits, rows, labels, fold=False), labels)
     return estimator
 
 

@@ -5,9 +5,9 @@
 The paper's matrices with 10 % noise and a first class of 5, 10 and 20 % of the rows; means over one matrix of every
 shape, seeds 5000 to 5003, as in `python -m experiments imbalance`. Beside `CSalt()` and Dbssl, told the ranks:
 
-- a laxer gate (alpha), down to one that lets everything pass;
+- a weaker significance filter (alpha), down to one that keeps everything;
 - five starts instead of one;
-- the refinement started from the planted model itself: what is left there, the description length does not want;
+- the local search started from the planted model itself: what is left there, the description length does not want;
 - the rows of the first class counted twice, as a class weight would.
 
 "pre_V" is the precision of what the planted alterations are matched with: a pattern that has the alteration together

@@ -17,7 +17,7 @@ from experiments.planted import true_length
 from saltmine import CSalt
 from saltmine.datasets import make_planted
 from saltmine.metrics import alteration_recall, class_rank, f_measure
-from saltmine.solver import mdl_search as algorithms
+from saltmine.solver import paper
 from saltmine.solver.relaxed.objective import Factors
 
 
@@ -28,11 +28,11 @@ def random_alterations(factors: Factors, count: int, rng: np.random.Generator) -
     return Factors(np.hstack([factors.X, X]), np.concatenate([factors.V, V], axis=2), np.hstack([factors.Y, Y]))
 
 
-STARTS = {"V from none (as it is)": algorithms._add_random_columns, "V random": random_alterations}
+STARTS = {"V from none (as it is)": paper._add_random_columns, "V random": random_alterations}
 
 
 def measure(start: str, seed: int) -> tuple[float, ...]:
-    algorithms._add_random_columns = STARTS[start]
+    paper._add_random_columns = STARTS[start]
     planted = make_planted(800, [500, 500], 24, random_state=seed)
     model = CSalt(algorithm="paper", random_state=seed).fit(planted.X, planted.y)
     excess = float((class_rank(model) - class_rank(planted)).mean())

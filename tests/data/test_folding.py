@@ -5,18 +5,26 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from saltmine.mdl.alterations import Cells, alteration_evidence
-from saltmine.solver.evidence import evidence_of
-from saltmine.solver.gains import gains_of
 
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
 from saltmine.data.bits import BitMatrix
 from saltmine.data.folding import column_keys, group, row_keys
+from saltmine.data.item_counts import find_carriers
 from saltmine.data.stacking import StackedMatrix
-from saltmine.mdl.class_tests import find_carriers
+from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, make_costs
+from saltmine.mdl.evidence import alteration_evidence
 from saltmine.solver.local_search import LocalSearch
-from saltmine.solver.scoring import description_length, specificity_terms, table_costs
+from saltmine.solver.scoring import description_length, null_length, score_model
 
+MOVES = (
+    "refit",
+    "merge",
+    "split",
+    "split_unrelated_classes",
+    "refit",
+    "drop_insignificant",
+    "drop_until_significant",
+)
 forms = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 
 
@@ -102,11 +110,14 @@ def test_description_evidence_and_gains_are_those_of_the_unfolded_data(seed):
     item, row = folded.item_of[plain.items], folded.row_of[plain.order]
     np.testing.assert_array_equal(few.noise_counts(small)[:, item], many.noise_counts(large))
     np.testing.assert_array_equal(find_carriers(few, small)[row], find_carriers(many, large))
-    for figure in (description_length, table_costs, specificity_terms):
-        np.testing.assert_allclose(figure(few, small), figure(many, large))
-    for figures in (evidence_of, gains_of):
-        for one, other in zip(figures(few, small), figures(many, large), strict=True):
-            np.testing.assert_allclose(one, other, err_msg=figures.__name__)
+    assert null_length(few) == pytest.approx(null_length(many))
+    # The code table and both forms of S.
+    for printed in (True, False):
+        length = description_length(many, large, printed=printed)
+        assert description_length(few, small, printed=printed) == pytest.approx(length)
+    scores = score_model(few, small)
+    for name, figures in vars(score_model(many, large)).items():
+        np.testing.assert_allclose(getattr(scores, name), figures, err_msg=name)
 
 
 @pytest.mark.parametrize("alterations", [True, False])
@@ -116,7 +127,7 @@ def test_moves_on_folded_data_are_those_on_the_unfolded(seed, alterations):
     few = LocalSearch(bits_of(folded), small, alterations=alterations)
     many = LocalSearch(bits_of(plain), large, alterations=alterations)
     assert few.length == pytest.approx(many.length)
-    for move in ("polish", "merge", "split", "unglue", "polish", "gate", "settle"):
+    for move in MOVES:
         getattr(few, move)()
         getattr(many, move)()
         assert few.length == pytest.approx(many.length), move
@@ -127,17 +138,15 @@ def test_moves_on_folded_data_are_those_on_the_unfolded(seed, alterations):
 
 def test_alteration_evidence_counts_every_item():
     rng = np.random.default_rng(0)
-    n = 60
-    ones, zeros = rng.integers(1, 9, n), rng.integers(0, 4, n)
-    background = rng.uniform(0.05, 0.3, n)
-    for_one, for_zero = np.log(0.8 / background), np.log(0.2 / (1 - background))
-    altered = rng.random(n) < 0.4
+    n, shared = 60, slice(0, 3)
+    cells = np.zeros((3, 2, n), dtype=int)
+    cells[OPEN_ONES], cells[OPEN_ZEROS] = rng.integers(1, 9, (2, n)), rng.integers(0, 4, (2, n))
+    background, carry = rng.uniform(0.05, 0.3, n), np.zeros((2, n), dtype=bool)
+    carry[0], carry[:, shared] = rng.random(n) < 0.4, True
     weights = rng.integers(1, 5, n)
-    columns = ones, zeros, background, for_one, for_zero
-    folded = alteration_evidence(Cells(*columns, weights), altered, np.ones(n, bool))
-    repeat = [np.repeat(column, weights) for column in columns]
-    plain = Cells(*repeat, np.ones(weights.sum(), int))
-    assert folded == pytest.approx(
-        alteration_evidence(plain, np.repeat(altered, weights), np.ones(weights.sum(), bool))
-    )
-    assert folded > 0
+    ones = np.ones(n, dtype=int)
+    folded = alteration_evidence(make_costs(ones, [50, 50], weights), cells, carry, background)
+    repeat = [np.repeat(figures, weights, axis=-1) for figures in (ones, cells, carry, background)]
+    plain = alteration_evidence(make_costs(repeat[0], [50, 50]), *repeat[1:])
+    np.testing.assert_allclose(folded, plain)
+    assert 0 < folded[0] < np.inf == folded[1]

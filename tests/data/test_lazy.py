@@ -122,8 +122,8 @@ def test_reading_is_left_to_the_workers(tmp_path, client):
             folder = tmp_path / str(number)
             folder.mkdir()
             data = open_blocks(make(CELLS, folder))
-            with DaskExecutor(client, DenseTally, data.sources(1, data.edges(1, n_threads=2))) as crew:
-                np.testing.assert_array_equal(np.hstack(crew.run("get")), CELLS, err_msg=kind)
+            with DaskExecutor(client, DenseTally, data.sources(1, data.edges(1, n_threads=2))) as executor:
+                np.testing.assert_array_equal(np.hstack(executor.query(DenseTally.get)), CELLS, err_msg=kind)
         data = open_blocks(of_dask(CELLS * 2, tmp_path))
         with pytest.raises(ValueError, match=r"Column \d+ holds 2 in row \d+, which is neither 0 nor 1"):
             DaskExecutor(client, DenseTally, data.sources(0, data.edges(0, n_threads=2)))

@@ -16,7 +16,7 @@ from distributed import Client, LocalCluster
 
 import saltmine
 from saltmine.data.threads import ThreadTeam
-from saltmine.distributed import executor as crew_module
+from saltmine.distributed import executor as executor_module
 from saltmine.distributed.connect import connect
 from saltmine.distributed.errors import ClusterError
 from saltmine.distributed.executor import DaskExecutor
@@ -42,54 +42,55 @@ def small_cluster(n_workers=1, threads_per_worker=1, **options):
         yield cluster, client
 
 
-def make_changes(crew):
+def make_changes(executor):
     """Change all blocks in several ways; return what the calls gave."""
-    results = [crew.run("mix", weights, changes=True) for weights in WEIGHTS]
-    crew.run_each("add", [(0.1 * number,) for number in range(N_BLOCKS)], changes=True)
-    return [*results, crew.run("mix", WEIGHTS[0], changes=True)]
+    results = [executor.update(Tally.mix, weights) for weights in WEIGHTS]
+    executor.update(Tally.add, 0.1)
+    results.append(executor.query_each(Tally.plus, [(0.1 * number,) for number in range(N_BLOCKS)]))
+    return [*results, executor.update(Tally.mix, WEIGHTS[0])]
 
 
 def expected(actions):
     """Return what actions give on blocks of this process."""
-    with ThreadTeam(2) as team, LocalExecutor(map(Tally, SOURCES), team) as crew:
-        return actions(crew), crew.run("get")
+    with ThreadTeam(2) as team, LocalExecutor(map(Tally, SOURCES), team) as executor:
+        return actions(executor), executor.query(Tally.get)
 
 
-def assert_as_expected(crew, actions, results=None):
+def assert_as_expected(executor, actions, results=None):
     wanted, state = expected(actions)
-    np.testing.assert_array_equal(actions(crew) if results is None else results, wanted)
-    np.testing.assert_array_equal(crew.run("get"), state)
+    np.testing.assert_array_equal(actions(executor) if results is None else results, wanted)
+    np.testing.assert_array_equal(executor.query(Tally.get), state)
 
 
 def test_dask_gives_what_threads_give(client):
-    with DaskExecutor(client, Tally, SOURCES) as crew:
-        assert len(crew) == N_BLOCKS
-        assert_as_expected(crew, make_changes)
-        assert crew.n_rebuilt == 0
+    with DaskExecutor(client, Tally, SOURCES) as executor:
+        assert len(executor) == N_BLOCKS
+        assert_as_expected(executor, make_changes)
+        assert executor.n_rebuilt == 0
 
 
 def test_blocks_are_spread_evenly_and_freed(client):
-    with DaskExecutor(client, Tally, SOURCES) as crew:
-        processes = crew.run("process")
+    with DaskExecutor(client, Tally, SOURCES) as executor:
+        processes = executor.query(Tally.process)
         assert sorted(processes.count(process) for process in set(processes)) == [2, 3]
     assert actors(client) == 0
 
 
 def test_sources_may_be_delayed_or_futures(client):
     sources = [SOURCES[0], delayed(np.add)(SOURCES[1], 0), client.submit(np.add, SOURCES[2], 0), *SOURCES[3:]]
-    with DaskExecutor(client, Tally, sources) as crew:
-        np.testing.assert_array_equal(crew.run("get"), SOURCES)
+    with DaskExecutor(client, Tally, sources) as executor:
+        np.testing.assert_array_equal(executor.query(Tally.get), SOURCES)
 
 
 def test_the_default_client_may_be_another(client):
-    with client.as_current(), small_cluster(n_workers=2) as (_, other), DaskExecutor(other, Tally, SOURCES) as crew:
-        assert_as_expected(crew, make_changes)
+    with client.as_current(), small_cluster(n_workers=2) as (_, other), DaskExecutor(other, Tally, SOURCES) as executor:
+        assert_as_expected(executor, make_changes)
         assert actors(client) == 0
 
 
 def test_threads_of_a_worker_work_side_by_side():
-    with small_cluster(threads_per_worker=4) as (_, client), DaskExecutor(client, Meeting, range(4)) as crew:
-        assert sorted(crew.run("meet")) == [0, 1, 2, 3]
+    with small_cluster(threads_per_worker=4) as (_, client), DaskExecutor(client, Meeting, range(4)) as executor:
+        assert sorted(executor.query(Meeting.meet)) == [0, 1, 2, 3]
 
 
 class Meeting:
@@ -105,88 +106,88 @@ class Meeting:
 
 
 def test_a_worker_killed_between_rounds(client):
-    def actions(crew):
-        results = make_changes(crew)
-        if isinstance(crew, DaskExecutor):
-            os.kill(crew.run("process")[0], signal.SIGKILL)
-        return [*results, *make_changes(crew)]
+    def actions(executor):
+        results = make_changes(executor)
+        if isinstance(executor, DaskExecutor):
+            os.kill(executor.query(Tally.process)[0], signal.SIGKILL)
+        return [*results, *make_changes(executor)]
 
-    with DaskExecutor(client, Tally, SOURCES) as crew:
-        assert_as_expected(crew, actions)
-        assert crew.n_rebuilt in (2, 3)
+    with DaskExecutor(client, Tally, SOURCES) as executor:
+        assert_as_expected(executor, actions)
+        assert executor.n_rebuilt in (2, 3)
         # The nanny started another worker in time, and the blocks are spread over both again.
-        assert len(set(crew.run("process"))) == 2
+        assert len(set(executor.query(Tally.process))) == 2
     assert actors(client) == 0
 
 
 def test_a_worker_killed_in_a_call(client, tmp_path):
-    with DaskExecutor(client, Tally, SOURCES) as crew:
-        results = make_changes(crew)
-        np.testing.assert_array_equal(crew.run("kill_once", tmp_path / "killed"), crew.run("get"))
-        assert crew.n_rebuilt > 0
-        assert_as_expected(crew, make_changes, results)
+    with DaskExecutor(client, Tally, SOURCES) as executor:
+        results = make_changes(executor)
+        np.testing.assert_array_equal(executor.query(Tally.kill_once, tmp_path / "killed"), executor.query(Tally.get))
+        assert executor.n_rebuilt > 0
+        assert_as_expected(executor, make_changes, results)
 
 
 def test_repeated_calls_have_the_arguments_of_their_time(client):
     weights = WEIGHTS[0].copy()
-    with DaskExecutor(client, Tally, SOURCES) as crew:
-        before = crew.run("mix", weights, changes=True)
-        state = crew.run("get")
+    with DaskExecutor(client, Tally, SOURCES) as executor:
+        before = executor.update(Tally.mix, weights)
+        state = executor.query(Tally.get)
         weights[:] = 0
-        os.kill(crew.run("process")[-1], signal.SIGKILL)
-        np.testing.assert_array_equal(crew.run("get"), state)
+        os.kill(executor.query(Tally.process)[-1], signal.SIGKILL)
+        np.testing.assert_array_equal(executor.query(Tally.get), state)
         np.testing.assert_array_equal(before, [matrix.sum(axis=0) for matrix in state])
 
 
-def test_forgotten_calls_are_not_repeated(client):
-    with DaskExecutor(client, Tally, SOURCES) as crew:
-        make_changes(crew)
-        crew.forget()
-        crew.run_each("set", [(weights,) for weights in [*WEIGHTS, WEIGHTS[0]]], changes=True)
-        crew.run("add", 1, changes=True)
-        os.kill(crew.run("process")[0], signal.SIGKILL)
-        np.testing.assert_array_equal(crew.run("get"), np.array([*WEIGHTS, WEIGHTS[0]]) + 1)
+def test_cleared_calls_are_not_repeated(client):
+    with DaskExecutor(client, Tally, SOURCES) as executor:
+        make_changes(executor)
+        executor.clear_log()
+        executor.update(Tally.set, WEIGHTS[0])
+        executor.update(Tally.add, 1)
+        os.kill(executor.query(Tally.process)[0], signal.SIGKILL)
+        np.testing.assert_array_equal(executor.query(Tally.get), [WEIGHTS[0] + 1] * N_BLOCKS)
 
 
 def test_a_cluster_scaled_down(cluster, client):
-    with DaskExecutor(client, Tally, SOURCES) as crew:
-        results = make_changes(crew)
+    with DaskExecutor(client, Tally, SOURCES) as executor:
+        results = make_changes(executor)
         cluster.scale(1)
         deadline = time.monotonic() + 30
         while len(client.nthreads()) > 1 and time.monotonic() < deadline:
             time.sleep(0.1)
-        assert_as_expected(crew, make_changes, results)
-        assert len(set(crew.run("process"))) == 1
+        assert_as_expected(executor, make_changes, results)
+        assert len(set(executor.query(Tally.process))) == 1
 
 
 @pytest.mark.slow
 def test_a_worker_without_nanny_closed_in_peace():
-    with small_cluster(n_workers=2) as (cluster, client), DaskExecutor(client, Tally, SOURCES) as crew:
-        results = make_changes(crew)
+    with small_cluster(n_workers=2) as (cluster, client), DaskExecutor(client, Tally, SOURCES) as executor:
+        results = make_changes(executor)
         client.sync(cluster.workers[0].close)
-        assert_as_expected(crew, make_changes, results)
-        assert crew.n_rebuilt in (2, 3)
+        assert_as_expected(executor, make_changes, results)
+        assert executor.n_rebuilt in (2, 3)
 
 
 def test_no_worker_left():
-    with small_cluster() as (cluster, client), DaskExecutor(client, Tally, SOURCES, patience=1) as crew:
+    with small_cluster() as (cluster, client), DaskExecutor(client, Tally, SOURCES, patience=1) as executor:
         client.sync(cluster.workers[0].close)
         with pytest.raises(ClusterError, match=r"lost its last worker, and no other one came within 1 seconds; start"):
-            crew.run("get")
+            executor.query(Tally.get)
 
 
 def test_a_client_that_was_closed():
-    with small_cluster() as (_, client), DaskExecutor(client, Tally, SOURCES) as crew:
+    with small_cluster() as (_, client), DaskExecutor(client, Tally, SOURCES) as executor:
         client.close()
         with pytest.raises(ClusterError, match="connection to the Dask scheduler was lost in the middle of the fit"):
-            crew.run("get")
+            executor.query(Tally.get)
 
 
 def test_a_block_lost_again_and_again(client, monkeypatch):
-    monkeypatch.setattr(crew_module, "_ATTEMPTS", 1)
+    monkeypatch.setattr(executor_module, "_ATTEMPTS", 1)
     sentence = "lost 1 times in one round of the fit; its workers may be running out of memory"
-    with DaskExecutor(client, Deadly, [0]) as crew, pytest.raises(ClusterError, match=sentence):
-        crew.run("die")
+    with DaskExecutor(client, Deadly, [0]) as executor, pytest.raises(ClusterError, match=sentence):
+        executor.query(Deadly.die)
 
 
 class Deadly(Tally):
@@ -202,11 +203,11 @@ def test_a_block_that_kills_its_maker(cluster, client, monkeypatch):
 
 
 def test_errors_of_a_block_are_its_own(client):
-    with DaskExecutor(client, Tally, SOURCES) as crew:
+    with DaskExecutor(client, Tally, SOURCES) as executor:
         with pytest.raises(OSError, match=r"^the block itself raised this$"):
-            crew.run("fail")
-        assert crew.n_rebuilt == 0
-        np.testing.assert_array_equal(crew.run("get"), SOURCES)
+            executor.query(Tally.fail)
+        assert executor.n_rebuilt == 0
+        np.testing.assert_array_equal(executor.query(Tally.get), SOURCES)
 
 
 def test_errors_in_making_a_block(client):
@@ -217,15 +218,15 @@ def test_errors_in_making_a_block(client):
 
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_leaves_the_cluster_clean(client):
-    crew = DaskExecutor(client, Tally, SOURCES)
+    executor = DaskExecutor(client, Tally, SOURCES)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt), crew:
-        crew.run("sleep", 1)
+    with pytest.raises(KeyboardInterrupt), executor:
+        executor.query(Tally.sleep, 1)
     timer.join()
     assert actors(client) == 0
     with DaskExecutor(client, Tally, SOURCES) as another:
-        np.testing.assert_array_equal(another.run("get"), SOURCES)
+        np.testing.assert_array_equal(another.query(Tally.get), SOURCES)
 
 
 def test_connect_takes_clients_addresses_and_scheduler_files(client, tmp_path):
@@ -330,11 +331,11 @@ def test_connect_refuses_a_worker_with_another_saltmine(tmp_path, module, code, 
             worker.wait()
 
 
-def test_local_crews_raise_the_errors_of_their_blocks():
-    with ThreadTeam(2) as team, LocalExecutor(map(Tally, SOURCES), team) as crew:
-        assert len(crew) == N_BLOCKS
+def test_local_executors_raise_the_errors_of_their_blocks():
+    with ThreadTeam(2) as team, LocalExecutor(map(Tally, SOURCES), team) as executor:
+        assert len(executor) == N_BLOCKS
         with pytest.raises(OSError, match=r"^the block itself raised this$"):
-            crew.run("fail")
-        crew.forget()
-        np.testing.assert_array_equal(crew.run("get"), SOURCES)
-    assert len(crew) == 0
+            executor.query(Tally.fail)
+        executor.clear_log()
+        np.testing.assert_array_equal(executor.query(Tally.get), SOURCES)
+    assert len(executor) == 0

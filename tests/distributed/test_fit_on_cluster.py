@@ -27,8 +27,8 @@ FACTORS = ("components_", "alterations_", "usage_", "item_counts_", "noise_count
 
 @pytest.fixture(autouse=True)
 def small_samples(monkeypatch):
-    monkeypatch.setattr(wide, "LEAST_ITEMS", SAMPLE)
-    monkeypatch.setattr(wide, "MOST_ITEMS", SAMPLE)
+    monkeypatch.setattr(wide, "MIN_ITEMS", SAMPLE)
+    monkeypatch.setattr(wide, "MAX_ITEMS", SAMPLE)
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,8 @@ kinds = pytest.mark.parametrize("kind", [*lazy_kinds, of_memory, of_sparse_memor
 def expected(cells, planted):
     """Return the model of data in memory."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wide, "LEAST_ITEMS", SAMPLE)
-        patch.setattr(wide, "MOST_ITEMS", SAMPLE)
+        patch.setattr(wide, "MIN_ITEMS", SAMPLE)
+        patch.setattr(wide, "MAX_ITEMS", SAMPLE)
         model = CSalt(random_state=0).fit(cells, planted.y)
     assert model.n_components_ > 1
     assert model.alterations_.any()
@@ -92,29 +92,29 @@ def test_so_do_blocks_without_a_cluster(kind, cells, planted, expected, tmp_path
 
 
 @pytest.fixture
-def crews(monkeypatch):
-    """Return a list of the crews of Dask that are made."""
+def executors(monkeypatch):
+    """Return a list of the executors on Dask that are made."""
     made = []
 
-    class WatchedCrew(DaskExecutor):
+    class WatchedExecutor(DaskExecutor):
         def __init__(self, client, *arguments):
             super().__init__(client, *arguments)
             self.address = client.scheduler.address
             made.append(self)
 
-    monkeypatch.setattr("saltmine.distributed.fitting.DaskExecutor", WatchedCrew)
+    monkeypatch.setattr("saltmine.distributed.executor.DaskExecutor", WatchedExecutor)
     return made
 
 
 @pytest.mark.parametrize("client_is_open", [True, False])
-def test_the_cluster_may_be_named_or_open(client_is_open, cells, planted, expected, cluster, crews):
+def test_the_cluster_may_be_named_or_open(client_is_open, cells, planted, expected, cluster, executors):
     data = of_dask(cells, None)
     if client_is_open:
         with Client(cluster):
             model = CSalt(random_state=0).fit(data, planted.y)
     else:
         model = CSalt(random_state=0, client=cluster.scheduler_address).fit(data, planted.y)
-    assert [crew.address for crew in crews] == [cluster.scheduler_address]
+    assert [executor.address for executor in executors] == [cluster.scheduler_address]
     assert_same_fit(model, expected)
 
 
@@ -130,6 +130,17 @@ def test_data_without_labels(cells, client):
     here = Primp(random_state=0).fit(cells)
     assert here.n_components_ > 1
     assert_same_fit(Primp(random_state=0, client=client).fit(of_dask(cells, None)), here)
+
+
+@pytest.mark.parametrize("use_cluster", [True, False])
+def test_labels_split_the_reporting_of_primp(use_cluster, cells, planted, client):
+    here = Primp(random_state=0).fit(cells, planted.y)
+    assert here.n_components_ > 1
+    assert len(here.usage_counts_) == 2
+    assert not here.alterations_.any()
+    there = Primp(random_state=0, client=client if use_cluster else None).fit(of_dask(cells, None), planted.y)
+    assert_same_fit(there, here)
+    pd.testing.assert_frame_equal(there.patterns(), here.patterns(), rtol=1e-9)
 
 
 def test_the_best_of_several_starts(cells, planted, client):
@@ -182,7 +193,7 @@ def kill_a_worker(client):
     os.kill(holding[0], signal.SIGKILL)
 
 
-def test_a_worker_killed_in_the_middle_of_a_fit(cells, planted, expected, client, crews):
+def test_a_worker_killed_in_the_middle_of_a_fit(cells, planted, expected, client, executors):
     killed = []
 
     def callback(now):
@@ -193,7 +204,7 @@ def test_a_worker_killed_in_the_middle_of_a_fit(cells, planted, expected, client
 
     model = CSalt(random_state=0, client=client, callback=callback).fit(of_dask(cells, None), planted.y)
     assert len(killed) == 1
-    assert [crew.n_rebuilt > 0 for crew in crews] == [True]
+    assert [executor.n_rebuilt > 0 for executor in executors] == [True]
     assert_same_fit(model, expected)
     assert actors(client) == 0
 
@@ -239,7 +250,6 @@ def test_bad_settings_are_refused_before_anything_is_read(use_cluster, cells, pl
     assert_refused(ValueError, "X has 120 rows, but y has 119 labels", CSalt(client=where), unread, planted.y[1:])
     sentence = "fitted in blocks, which only algorithm='saltmine' does"
     assert_refused(ValueError, sentence, CSalt(algorithm="paper", client=where), unread, planted.y)
-    assert_refused(ValueError, "Primp takes no y; leave y out", Primp(client=where), unread, planted.y)
     assert_refused(ValueError, "item_names", NamedFit(client=where), unread, planted.y)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from stored_runs import double, fill
+from tests.experiments.stored_runs import double, fill
 
 import saltmine
 from experiments import EXPERIMENTS, command, find

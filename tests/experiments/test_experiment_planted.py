@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from stored_runs import invented
+from tests.experiments.stored_runs import invented
 
 import saltmine
 from experiments import find

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from stored_runs import double
+from tests.experiments.stored_runs import double
 
 from experiments.experiment import Experiment
 from experiments.running import Forecast, TaskResult, run_all

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from report_models import baskets, baskets_model, planted_model
+from tests.helpers.report_models import baskets, baskets_model, planted_model
 
 from saltmine import CSalt
 from saltmine.fitted.model import specific_class

@@ -28,6 +28,9 @@ class Tally:
     def set(self, matrix):
         self.matrix = matrix.copy()
 
+    def plus(self, number):
+        return (self.matrix + number).sum(axis=0)
+
     def get(self):
         return self.matrix
 

@@ -1,9 +1,30 @@
 import numpy as np
 import pytest
-from saltmine.mdl.alterations import Cells, alteration_evidence
 from scipy.stats import binom
 
-from saltmine.solver.kernels import binomial_tail, chance_to_show, evidence_of_cells, expected_to_show
+from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, make_costs
+from saltmine.mdl.evidence import (
+    alteration_evidence,
+    binomial_tail,
+    chance_of_evidence,
+    expected_items,
+    log_likelihood_ratios,
+)
+
+
+def evidence_for_added(ones, rows, frequency, added):
+    """Return the evidence for what the first of two classes adds to a pattern of density 0.8."""
+    n = len(frequency)
+    cells, carry = np.zeros((3, 2, n + 2), dtype=int), np.zeros((2, n + 2), dtype=bool)
+    cells[OPEN_ONES, 0, :n], cells[OPEN_ZEROS, 0, :n] = ones, rows - ones
+    # Two shared items, so large that the density of the pattern is theirs.
+    cells[OPEN_ONES, :, n:], cells[OPEN_ZEROS, :, n:] = 8 * 10**9, 2 * 10**9
+    carry[0, :n], carry[:, n:] = added, True
+    costs = make_costs(np.ones(n + 2, dtype=int), [1, 1])
+    evidence = alteration_evidence(costs, cells, carry, np.append(frequency, [0.1, 0.1]))
+    # The second class adds nothing.
+    assert np.isinf(evidence[1])
+    return evidence[0]
 
 
 def chance_evidence(rng, rows, frequency, level):
@@ -11,15 +32,9 @@ def chance_evidence(rng, rows, frequency, level):
     n = len(frequency)
     ones = rng.binomial(rows, frequency)
     for_one, for_zero = np.empty(n), np.empty(n)
-    evidence_of_cells(frequency, 0.8, for_one, for_zero)
-    shown = ones * for_one + (rows - ones) * for_zero
-    altered = shown >= level
-    if not altered.any():
-        return 0.0
-    zeros = np.full(n, rows) - ones
-    return alteration_evidence(
-        Cells(ones, zeros, frequency, for_one, for_zero, np.ones(n, dtype=int)), altered, np.ones(n, dtype=bool)
-    )
+    log_likelihood_ratios(frequency, 0.8, for_one, for_zero)
+    added = ones * for_one + (rows - ones) * for_zero >= level
+    return evidence_for_added(ones, rows, frequency, added) if added.any() else 0.0
 
 
 def test_evidence_for_alterations_is_rarely_high_by_chance():
@@ -32,17 +47,9 @@ def test_evidence_for_alterations_is_rarely_high_by_chance():
 
 
 def test_more_items_and_more_rows_are_more_evidence():
-    frequency = np.full(200, 0.1)
-    for_one, for_zero = np.empty(200), np.empty(200)
-    evidence_of_cells(frequency, 0.8, for_one, for_zero)
-
     def evidence(items, rows):
-        altered = np.arange(200) < items
-        ones = np.where(altered, rows, 0)
-        zeros = rows - ones
-        return alteration_evidence(
-            Cells(ones, zeros, frequency, for_one, for_zero, np.ones(200, dtype=int)), altered, np.ones(200, dtype=bool)
-        )
+        added = np.arange(200) < items
+        return evidence_for_added(np.where(added, rows, 0), rows, np.full(200, 0.1), added)
 
     assert evidence(5, 3) > evidence(2, 3)
     assert evidence(2, 8) > evidence(2, 3)
@@ -67,34 +74,34 @@ def test_binomial_tails_add_up_to_the_mean():
         assert (np.diff(tails) <= 1e-12).all()
 
 
-def test_chance_to_show_is_the_probability_of_all_counts_that_show_as_much():
-    for trials, background, says in ((6, 0.2, (1.4, -1.1)), (15, 0.45, (0.6, -0.9)), (4, 0.7, (0.2, -2.0))):
+def test_chance_of_evidence_is_the_probability_of_all_counts_that_show_as_much():
+    for trials, background, ratio in ((6, 0.2, (1.4, -1.1)), (15, 0.45, (0.6, -0.9)), (4, 0.7, (0.2, -2.0))):
         ones = np.arange(trials + 1)
-        shown = ones * says[0] + (trials - ones) * says[1]
+        shown = ones * ratio[0] + (trials - ones) * ratio[1]
         # Exactly what some count shows, a little more, more than all can show, and less than any does.
         for level in (*shown, *(shown + 1e-3), shown.max() + 1.0, shown.min() - 1.0):
             reached = binom.pmf(ones, trials, background)[shown >= level - 1e-9].sum()
-            np.testing.assert_allclose(chance_to_show(level, trials, background, says), reached, atol=1e-12)
+            np.testing.assert_allclose(chance_of_evidence(level, trials, background, ratio), reached, atol=1e-12)
 
 
 def test_expected_items_are_the_candidates_chances_added_up():
     rng = np.random.default_rng(0)
     n = 50
     trials, weights = rng.integers(0, 40, n), rng.integers(1, 5, n)
-    # Some are as frequent as the pattern, and say nothing.
+    # Some are as frequent as the pattern, and no evidence.
     background, candidates = rng.uniform(0.0, 0.9, n), rng.random(n) < 0.7
     for_one, for_zero = np.empty(n), np.empty(n)
-    evidence_of_cells(background, 0.8, for_one, for_zero)
+    log_likelihood_ratios(background, 0.8, for_one, for_zero)
     for level in (0.5, 3.0):
         chances = [
-            weights[i] * chance_to_show(level, trials[i], background[i], (for_one[i], for_zero[i]))
+            weights[i] * chance_of_evidence(level, trials[i], background[i], (for_one[i], for_zero[i]))
             for i in np.flatnonzero(candidates & (for_one > 0))
         ]
-        expected = expected_to_show(level, trials, background, for_one, for_zero, weights, candidates)
+        expected = expected_items(level, trials, background, for_one, for_zero, weights, candidates)
         np.testing.assert_allclose(expected, sum(chances))
         # An item that stands for several counts as often as several items.
         several = [np.repeat(values, weights) for values in (trials, background, for_one, for_zero)]
         ones = np.ones(weights.sum(), dtype=int)
-        unfolded = expected_to_show(level, *several, ones, np.repeat(candidates, weights))
+        unfolded = expected_items(level, *several, ones, np.repeat(candidates, weights))
         np.testing.assert_allclose(expected, unfolded)
         assert 0 < expected < weights[candidates].sum()

@@ -7,7 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from saltmine import CSalt, Primp, load
+from saltmine.data import blocks
 from saltmine.datasets import make_planted
+from saltmine.distributed import executor
 from saltmine.metrics import description_length, f_measure
 from saltmine.solver import wide
 from tests.helpers.models import assert_same_model
@@ -21,8 +23,8 @@ def small_samples(monkeypatch):
 
 
 def take_samples_of(n_items, monkeypatch):
-    monkeypatch.setattr(wide, "LEAST_ITEMS", n_items)
-    monkeypatch.setattr(wide, "MOST_ITEMS", n_items)
+    monkeypatch.setattr(wide, "MIN_ITEMS", n_items)
+    monkeypatch.setattr(wide, "MAX_ITEMS", n_items)
 
 
 @pytest.fixture
@@ -30,12 +32,13 @@ def searches(monkeypatch):
     """Return a list that gets an entry, the size of the sample, at every search of a sample."""
     made = []
 
-    def search_wide(sample, *arguments):
+    def draw(*arguments):
+        sample = original(*arguments)
         made.append(len(sample))
-        return original(sample, *arguments)
+        return sample
 
-    original = wide.search_wide
-    monkeypatch.setattr(wide, "search_wide", search_wide)
+    original = wide._draw
+    monkeypatch.setattr(wide, "_draw", draw)
     return made
 
 
@@ -90,7 +93,7 @@ def test_a_sample_is_enough_to_find_planted_patterns(planted, searches, monkeypa
 @pytest.mark.parametrize("fold", [True, False])
 @pytest.mark.parametrize("kind", [CSalt, Primp])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-def test_a_model_of_all_items_keeps_the_books(planted, searches, form, kind, fold):
+def test_a_model_of_all_items_agrees_with_the_data(planted, searches, form, kind, fold):
     X = with_odd_columns(planted)
     y = planted.y if kind is CSalt else np.zeros(len(X))
     model = kind(random_state=0, fold=fold).fit(form(X), y)
@@ -103,7 +106,7 @@ def test_a_seed_gives_one_model_whatever_the_threads(planted, monkeypatch):
     X = with_odd_columns(planted)
     one, two = (CSalt(random_state=3).fit(X, planted.y) for _ in range(2))
     assert_same_model(one, two)
-    monkeypatch.setattr(wide, "BLOCK_CELLS", 1 << 14)
+    monkeypatch.setattr(blocks, "COLUMN_BLOCK_CELLS", 1 << 14)
     cut_up = CSalt(random_state=3).fit(X, planted.y)
     np.testing.assert_array_equal(cut_up.components_, one.components_)
     np.testing.assert_array_equal(cut_up.usage_, one.usage_)
@@ -227,17 +230,18 @@ def noisy(seed):
 def test_a_fit_ends_where_classes_are_weak(seed, monkeypatch):
     """What chance explains is taken away, and does not come back in the next turn to be taken away again."""
 
-    class PatientCrew(wide.LocalExecutor):
-        rounds = 0
+    rounds = []
 
-        def run(self, *arguments, **options):
-            self.rounds += 1
-            assert self.rounds < 1000
-            return super().run(*arguments, **options)
+    class CountingExecutor(executor.LocalExecutor):
+        def query(self, *arguments):
+            rounds.append(arguments[0])
+            assert len(rounds) < 1000
+            return super().query(*arguments)
 
-    monkeypatch.setattr(wide, "LocalExecutor", PatientCrew)
+    monkeypatch.setattr(executor, "LocalExecutor", CountingExecutor)
     X, y = noisy(seed)
     assert_valid(CSalt(random_state=0).fit(X, y), X, y)
+    assert rounds
 
 
 @pytest.mark.slow

@@ -7,21 +7,24 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from saltmine.solver.judgement import Judgement
-from saltmine.solver.wide_extension import Extension, Start, _added
 
+from saltmine import metrics
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
 from saltmine.data.bits import BitMatrix
+from saltmine.data.item_counts import ItemCounts, find_carriers
 from saltmine.data.stacking import StackedMatrix
+from saltmine.data.weights import Weights
 from saltmine.datasets import make_planted
-from saltmine.mdl.class_tests import find_carriers
 from saltmine.mdl.code_length import cross_weights, item_codes
-from saltmine.solver import item_kernels as extension_kernels
-from saltmine.solver import kernels
+from saltmine.mdl.evidence import log_likelihood_ratio, log_likelihood_ratios
+from saltmine.mdl.item_choice import FREQUENT
+from saltmine.mdl.scores import make_model_sums
+from saltmine.solver import item_kernels, kernels
 from saltmine.solver.executor import LocalExecutor
-from saltmine.solver.item_block import ItemBlock, carried_model
+from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.local_search import LocalSearch
-from saltmine.solver.scoring import description_length, null_length
+from saltmine.solver.scoring import description_length, null_length, score_model
+from saltmine.solver.wide_model import WideModel, WideStart, _added
 
 
 def random_data(seed, sizes=(70, 5, 130), n=25, repeated=False, fold=False):
@@ -54,31 +57,61 @@ def parts_of(n, n_blocks):
     return [slice(begin, end) for begin, end in pairwise(edges)]
 
 
+def cut_items(bits, n_blocks):
+    """Return blocks of items of the data."""
+    return [
+        ItemBlock(
+            BitMatrix.of_columns(
+                bits.columns[part], bits.layout, bits.blocks, Weights(bits.weights.items[part], bits.weights.rows)
+            )
+        )
+        for part in parts_of(bits.shape[1], n_blocks)
+    ]
+
+
+def whole_model(wide, blocks):
+    """Return the model of all blocks."""
+    usage = wide.layout.unpack(wide.plan.usage).T
+    parts = [block.model(np.arange(usage.shape[1]), usage) for block in blocks]
+    # A block may have no item of a pattern that its rows use.
+    X, V = np.concatenate([part.X for part in parts]), np.concatenate([part.V for part in parts], axis=1)
+    return BinaryModel(X, V, usage)
+
+
 @dataclass
 class Case:
-    """An extension over blocks that hold a given model."""
+    """A wide model over blocks that hold a given model."""
 
-    extension: Extension
+    wide: WideModel
     blocks: list[ItemBlock]
 
     @classmethod
     def of(cls, bits, model, team, n_blocks=1, alterations=True):
-        blocks = [ItemBlock(bits.items(part)) for part in parts_of(bits.shape[1], n_blocks)]
-        extension = Extension(LocalExecutor(blocks, team), bits.layout, alterations=alterations, alpha=0.01)
-        extension._begin(model.rank)
-        carried = model.X | model.V
+        blocks = cut_items(bits, n_blocks)
+        wide = WideModel(LocalExecutor(blocks, team), bits.layout, alterations=alterations, alpha=0.01)
+        wide._begin(model.rank)
         for block, part in zip(blocks, parts_of(bits.shape[1], n_blocks), strict=True):
-            for s in range(model.rank):
-                block.masks[:, :, s // 64] |= carried[:, part, s].astype(np.uint64) << np.uint64(s % 64)
-        some, usage = np.ones(model.rank), bits.layout.pack(model.Y.T)
-        extension.plan = extension._make_plan(usage, 0.5 * some, some, 1.0)
-        extension._take(_added(extension.crew.run("sum", extension.plan)))
-        extension.alteration_evidence = extension._alteration_evidence()
-        return cls(extension, blocks)
+            block.take(BinaryModel(model.X[part], model.V[:, part], model.Y))
+        wide._set_plan(bits.layout.pack(model.Y.T), np.full(model.rank, 0.5), np.ones(model.rank), 1.0)
+        wide._take(_added(wide.executor.query(ItemBlock.sum, wide.plan)))
+        return cls(wide, blocks)
 
     def model(self):
-        usage = self.extension.layout.unpack(self.extension.plan.usage).T
-        return carried_model(self.blocks, np.arange(usage.shape[1]), usage)
+        return whole_model(self.wide, self.blocks)
+
+
+def dense_length(data, model):
+    """Return f of a model of the data as it was before folding, from dense arrays."""
+    matrix = data.matrix[data.row_of][:, data.item_of]
+    numbers = np.repeat(np.arange(len(data.blocks)), [rows.stop - rows.start for rows in data.blocks])[data.row_of]
+    X, V, Y = model.X[data.item_of], model.V[:, data.item_of], model.Y[data.row_of]
+    return metrics.description_length(matrix, numbers, X.T, V.transpose(0, 2, 1), Y)
+
+
+def without_added(model, a, s):
+    V = model.V.copy()
+    V[a, :, s] = False
+    return BinaryModel(model.X, V, model.Y)
 
 
 def assert_same(one, other):
@@ -106,52 +139,88 @@ def test_what_blocks_add_up_to_is_what_the_whole_data_says(seed, sizes, rank, n_
     bits, model = bits_of(data), random_model(data, seed + 1, rank)
     assert (data.weights.shape != data.matrix.shape) == repeated
     case = Case.of(bits, model, team, n_blocks)
-    extension, plan = case.extension, case.extension.plan
-    assert extension.score() == pytest.approx(LocalSearch(bits, model).length)
-    assert extension.null_length() == pytest.approx(null_length(bits))
-    judgement, length = extension.judge()
-    assert length == pytest.approx(description_length(bits, model))
-    for name, figures in vars(Judgement.of(bits, model)).items():
-        np.testing.assert_allclose(getattr(judgement, name), figures, err_msg=name)
-    errors = np.concatenate(extension.crew.run("errors", plan), axis=1)
-    np.testing.assert_array_equal(errors, bits.noise_counts(model))
-    np.testing.assert_array_equal(extension.find_carriers(), find_carriers(bits, model))
+    wide = case.wide
+    assert wide.length(printed=False) == pytest.approx(LocalSearch(bits, model).length)
+    assert wide.length(printed=True) == pytest.approx(description_length(bits, model))
+    assert wide.length(printed=True) == pytest.approx(dense_length(data, model))
+    assert wide.null_length() == pytest.approx(null_length(bits))
+    scores = wide.scores()
+    for name, figures in vars(score_model(bits, model)).items():
+        np.testing.assert_allclose(getattr(scores, name), figures, err_msg=name)
+    np.testing.assert_array_equal(wide.find_carriers(), find_carriers(bits, model))
     assert_same(case.model(), model)
 
 
 @cases
-def test_rows_are_weighed_as_by_the_refinement(sizes, rank, n_blocks, repeated, team):
-    data = random_data(5, sizes, repeated=repeated, fold=repeated)
-    bits, model = bits_of(data), random_model(data, 6, rank)
-    extension = Case.of(bits, model, team, n_blocks).extension
-    gains, shown = (sum(part) for part in zip(*extension.crew.run("weigh", extension.plan, 5000.0), strict=True))
-    refinement = LocalSearch(bits, model)
-    evidence = np.zeros(bits.shape[1]), np.zeros(bits.shape[1])
-    for s in range(rank):
-        opened = refinement._open(s)
-        pattern = kernels.Pattern(refinement.state.usage[s], refinement.state.carry[s], refinement.state.noise)
-        kernels.evidence_of_cells(opened.background, extension.plan.density[s], *evidence)
-        expected = np.empty(gains.shape[1]), np.empty(gains.shape[1])
-        kernels.weigh_rows(refinement.data, opened, pattern, 5000.0, evidence, *expected)
-        np.testing.assert_allclose(gains[s], expected[0], atol=1e-8)
-        np.testing.assert_allclose(shown[s], expected[1], atol=1e-8)
+def test_counts_for_tables_are_those_of_the_whole_data(sizes, rank, n_blocks, repeated, team):
+    data = random_data(9, sizes, repeated=repeated, fold=repeated)
+    bits, model = bits_of(data), random_model(data, 10, rank)
+    executor, carriers = Case.of(bits, model, team, n_blocks).wide.executor, find_carriers(bits, model)
+    counts = ItemCounts.joined(executor.query(ItemBlock.item_counts, np.arange(rank), model.Y, carriers))
+    np.testing.assert_array_equal(counts.noise_counts, bits.noise_counts(model))
+    for name, figures in vars(ItemCounts.of(bits, model, carriers, np.arange(bits.shape[1]))).items():
+        np.testing.assert_array_equal(getattr(counts, name), figures, err_msg=name)
 
 
 @cases
-def test_use_by_a_class_has_the_evidence_of_the_refinement(sizes, rank, n_blocks, repeated, team):
+def test_gains_are_what_f_loses_without_the_part(sizes, rank, n_blocks, repeated, team):
+    data = random_data(3, sizes, repeated=repeated, fold=repeated)
+    model = random_model(data, 4, rank)
+    scores = Case.of(bits_of(data), model, team, n_blocks).wide.scores()
+    length = dense_length(data, model)
+    for s in range(rank):
+        without = dense_length(data, model.keep(np.arange(rank) != s))
+        assert scores.gain[s] == pytest.approx(without - length, abs=1e-6)
+        for a in range(len(sizes)):
+            if model.V[a, :, s].any():
+                without = dense_length(data, without_added(model, a, s))
+                assert scores.alteration_gain[a, s] == pytest.approx(without - length, abs=1e-6)
+            else:
+                assert np.isnan(scores.alteration_gain[a, s])
+
+
+@cases
+def test_rows_are_weighed_as_by_the_local_search(sizes, rank, n_blocks, repeated, team):
+    data = random_data(5, sizes, repeated=repeated, fold=repeated)
+    bits, model = bits_of(data), random_model(data, 6, rank)
+    wide = Case.of(bits, model, team, n_blocks).wide
+    weighed = wide.executor.query(ItemBlock.weigh, wide.plan, 5000.0)
+    gains, evidence = (sum(part) for part in zip(*weighed, strict=True))
+    local = LocalSearch(bits, model)
+    ratios = np.zeros(bits.shape[1]), np.zeros(bits.shape[1])
+    for s in range(rank):
+        without = local._leave_out(s)
+        pattern = kernels.Pattern(local.state.usage[s], local.state.carry[s], local.state.errors)
+        log_likelihood_ratios(without.background, wide.plan.density[s], *ratios)
+        expected = np.empty(gains.shape[1]), np.empty(gains.shape[1])
+        kernels.weigh_rows(local.data, without, pattern, 5000.0, ratios, *expected)
+        np.testing.assert_allclose(gains[s], expected[0], atol=1e-8)
+        np.testing.assert_allclose(evidence[s], expected[1], atol=1e-8)
+
+
+@cases
+def test_every_part_has_the_evidence_of_the_local_search(sizes, rank, n_blocks, repeated, team):
     data = random_data(7, sizes, repeated=repeated, fold=repeated)
     bits, model = bits_of(data), random_model(data, 8, rank)
-    evidence = Case.of(bits, model, team, n_blocks).extension._class_evidence()
-    refinement = LocalSearch(bits, model)
-    for s in range(rank):
-        np.testing.assert_allclose(evidence[s], refinement.class_evidence(s), atol=1e-8)
+    wide, local = Case.of(bits, model, team, n_blocks).wide, LocalSearch(bits, model)
+    scores = wide.scores()
+    assert wide.patterns() == local.patterns()
+    for s in local.patterns():
+        assert wide.pattern_evidence(s) == pytest.approx(local.pattern_evidence(s), abs=1e-8)
+        assert scores.evidence[s] == pytest.approx(local.pattern_evidence(s), abs=1e-8)
+        np.testing.assert_allclose(wide.class_evidence(s), local.class_evidence(s), atol=1e-8)
+        added = local.alteration_evidence(s)
+        np.testing.assert_allclose(wide.alteration_evidence(s), added, atol=1e-8)
+        np.testing.assert_allclose(
+            scores.alteration_evidence[:, s], np.where(np.isinf(added), np.nan, added), atol=1e-8
+        )
 
 
 def test_what_a_class_adds_can_be_taken_away(team):
     data = random_data(1)
     bits, model = bits_of(data), random_model(data, 2)
     case = Case.of(bits, model, team, n_blocks=3)
-    case.extension.crew.run("clear", 2, 1, changes=True)
+    case.wide.executor.update(ItemBlock.clear_added, 2, np.array([False, True, False]))
     model.V[1, :, 2] = False
     assert_same(case.model(), model)
 
@@ -160,16 +229,18 @@ def lengths_of_items(block, plan):
     """Return what every item contributes to f at the size of the description that the plan says."""
     lengths, (c, n, _), rank = [], block.masks.shape, len(plan.used)
     for i in range(n):
-        counts = [np.zeros((rank, *shape), dtype=np.int64) for shape in ((), (), (c,), (c,), (), ())]
-        sums = extension_kernels.Sums(np.zeros(3), np.zeros(rank), *counts)
-        extension_kernels.sum_items(block.data, plan, block.masks, i, i + 1, sums)
-        lengths.append(sums.code[2] + sums.code[1] * plan.log_total + sums.extra[plan.used > 0].sum())
+        one, costs = slice(i, i + 1), block.data.costs
+        costs = costs._replace(weights=costs.weights[one], codes=costs.codes[one])
+        sums = make_model_sums(rank, c)
+        masks = np.ascontiguousarray(block.masks[:, one])
+        item_kernels.sum_items(block.data._replace(columns=block.data.columns[one], costs=costs), plan, masks, sums)
+        lengths.append(sums.code[2] + sums.code[1] * plan.log_total + sums.extra[plan.used.any(axis=1)].sum())
     return np.array(lengths)
 
 
-def free(plan):
+def without_test(plan):
     """Return the plan for which every item shows enough."""
-    return plan._replace(needed=np.full_like(plan.needed, -np.inf), log_total=8.0)
+    return plan._replace(min_evidence=np.full_like(plan.min_evidence, -np.inf), log_total=8.0)
 
 
 @pytest.mark.parametrize("sizes", [(90,), (40, 50), (30, 20, 40)])
@@ -178,9 +249,9 @@ def test_no_choice_of_items_makes_the_description_longer(sizes, alterations, tea
     for seed in range(10):
         data = random_data(seed, sizes, n=40)
         case = Case.of(bits_of(data), random_model(data, seed), team, alterations=alterations)
-        (block,), plan = case.blocks, case.extension.plan
+        (block,), plan = case.blocks, case.wide.plan
         given = block.masks.copy() if alterations else np.bitwise_and.reduce(block.masks, axis=0)
-        for asked, start in ((free(plan), 0), (plan, 0), (free(plan), given)):
+        for asked, start in ((without_test(plan), 0), (plan, 0), (without_test(plan), given)):
             block.masks[:] = start
             before = lengths_of_items(block, asked)
             block.solve(asked)
@@ -219,16 +290,17 @@ class OneItem:
         without[s] = False
         open_ = ~self.covered(without)
         background = self.column[open_].mean() if open_.any() else 1.0
-        says = kernels.evidence_of_cell(background, self.plan.density[s])
-        if carriers.all() and self.plan.of_all[s] and background >= kernels.RIDES:
+        ratio = log_likelihood_ratio(background, self.plan.density[s])
+        if carriers.all() and self.plan.of_all[s] and background >= FREQUENT:
             return True
         shown = 0.0
         for a in np.flatnonzero(carriers):
             rows = self.blocks[a]
             here = open_[rows] & self.usage[s, rows]
             ones = np.count_nonzero(here & self.column[rows])
-            shown += ones * says[0] + (np.count_nonzero(here) - ones) * says[1]
-        return shown >= (self.plan.needed[s, 0] if carriers.all() else carriers.sum() * self.plan.needed[s, 1])
+            shown += ones * ratio[0] + (np.count_nonzero(here) - ones) * ratio[1]
+        of_all, of_some = self.plan.min_evidence[s]
+        return shown >= (of_all if carriers.all() else carriers.sum() * of_some)
 
 
 @pytest.mark.parametrize("asks_evidence", [True, False])
@@ -240,13 +312,13 @@ def test_no_change_of_one_pattern_would_shorten_an_item(sizes, asks_evidence, te
         bits = bits_of(data)
         case = Case.of(bits, random_model(data, seed, rank=3), team)
         (block,) = case.blocks
-        plan = case.extension.plan._replace(log_total=6.0) if asks_evidence else free(case.extension.plan)
+        plan = case.wide.plan._replace(log_total=6.0) if asks_evidence else without_test(case.wide.plan)
         block.masks[:] = 0
         block.solve(plan)
         lengths = lengths_of_items(block, plan)
         for i in range(12):
             item = OneItem(bits, data.matrix, i, plan)
-            carried = np.stack([block.carriers_of(s)[:, i] for s in range(3)])
+            carried = np.stack([block._carriers_of(s)[:, i] for s in range(3)])
             n_carried += carried.sum()
             assert item.length(carried) == pytest.approx(lengths[i])
             for s, carriers in product(range(3), product([False, True], repeat=len(sizes))):
@@ -265,41 +337,42 @@ def planted_start(fold):
     data = StackedMatrix.from_rows(planted.X[rows][:, columns], planted.y[rows], 2, fold=fold)
     usage = (planted.usage ^ (rng.random(planted.usage.shape) < 0.05))[rows]
     bits = bits_of(data)
-    return data, bits, Start(bits.layout.pack(usage[data.order].T), np.full(3, 0.8), np.full(3, 0.1), 2.0)
+    return data, bits, WideStart(bits.layout.pack(usage[data.order].T), np.full(3, 0.8), np.full(3, 0.1), 2.0)
 
 
 def run(fold, n_blocks, team, alterations=True):
     data, bits, start = planted_start(fold)
-    blocks = [ItemBlock(bits.items(part)) for part in parts_of(bits.shape[1], n_blocks)]
-    extension = Extension(LocalExecutor(blocks, team), bits.layout, alterations=alterations, alpha=0.01)
-    extension.run(start)
-    model = carried_model(blocks, np.arange(3), bits.layout.unpack(extension.plan.usage).T)
-    return extension, BinaryModel(model.X[data.item_of], model.V[:, data.item_of], model.Y[data.row_of]), bits, model
+    blocks = cut_items(bits, n_blocks)
+    wide = WideModel(LocalExecutor(blocks, team), bits.layout, alterations=alterations, alpha=0.01)
+    wide.run(start)
+    model = whole_model(wide, blocks)
+    return wide, BinaryModel(model.X[data.item_of], model.V[:, data.item_of], model.Y[data.row_of]), bits, model
 
 
 @pytest.mark.parametrize("fold", [True, False])
 @pytest.mark.parametrize("n_blocks", [1, 2, 7])
 def test_neither_blocks_nor_folding_change_the_model(fold, n_blocks, team):
     expected, unfolded, _, _ = run(fold=False, n_blocks=1, team=team)
-    extension, found, bits, model = run(fold, n_blocks, team)
+    wide, found, bits, model = run(fold, n_blocks, team)
     assert_same(found, unfolded)
-    assert extension.score() == pytest.approx(expected.score()) == pytest.approx(LocalSearch(bits, model).length)
-    for name, figures in vars(expected.judge()[0]).items():
-        np.testing.assert_allclose(getattr(extension.judge()[0], name), figures, err_msg=name)
+    length = wide.length(printed=False)
+    assert length == pytest.approx(expected.length(printed=False)) == pytest.approx(LocalSearch(bits, model).length)
+    scores = wide.scores()
+    for name, figures in vars(expected.scores()).items():
+        np.testing.assert_allclose(getattr(scores, name), figures, err_msg=name)
     assert found.X.any()
     assert found.V.any()
 
 
-def test_an_extension_finds_planted_patterns_and_nothing_that_chance_explains(team):
+def test_a_wide_model_has_planted_patterns_and_nothing_that_chance_explains(team):
     for alterations in (True, False):
-        extension, found, bits, model = run(True, 2, team, alterations)
-        assert extension.score() < extension.null_length()
-        judgement, length = extension.judge()
-        assert length == pytest.approx(description_length(bits, model))
-        judgement = judgement.keep(extension.kept)
-        assert len(judgement.evidence) > 0
-        assert (judgement.evidence >= -np.log(0.01)).all()
-        assert (judgement.alteration_evidence >= -np.log(0.01))[~np.isnan(judgement.alteration_evidence)].all()
+        wide, found, bits, model = run(True, 2, team, alterations)
+        assert wide.length(printed=False) < wide.null_length()
+        assert wide.length(printed=True) == pytest.approx(description_length(bits, model))
+        scores = wide.scores().keep(np.array(wide.patterns()))
+        assert len(scores.evidence) > 0
+        assert (scores.evidence >= -np.log(0.01)).all()
+        assert (scores.alteration_evidence >= -np.log(0.01))[~np.isnan(scores.alteration_evidence)].all()
         assert found.V.any() == alterations
 
 
@@ -307,8 +380,7 @@ def test_a_start_of_pure_chance_comes_to_nothing(team):
     data = random_data(3, (40, 50), n=300)
     bits = bits_of(data)
     usage = np.random.default_rng(0).random((2, 90)) < 0.3
-    blocks = [ItemBlock(bits)]
-    extension = Extension(LocalExecutor(blocks, team), bits.layout, alterations=True, alpha=0.01)
-    extension.run(Start(bits.layout.pack(usage), np.full(2, 0.8), np.full(2, 0.1), 20.0))
-    assert len(extension.kept) == 0
-    assert extension.score() == pytest.approx(extension.null_length())
+    wide = WideModel(LocalExecutor([ItemBlock(bits)], team), bits.layout, alterations=True, alpha=0.01)
+    wide.run(WideStart(bits.layout.pack(usage), np.full(2, 0.8), np.full(2, 0.1), 20.0))
+    assert wide.patterns() == []
+    assert wide.length(printed=False) == pytest.approx(wide.null_length())
