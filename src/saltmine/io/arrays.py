@@ -63,15 +63,15 @@ class _Archive:
     """The arrays of an npz file; nothing is unpickled."""
 
     def __init__(self, path: Path) -> None:
-        data = io.BytesIO(read_bytes(path))
-        if not zipfile.is_zipfile(data):
+        data = read_bytes(path)
+        if not zipfile.is_zipfile(io.BytesIO(data)):
             raise ReadError("not an npz archive, or truncated; write one with scipy.sparse.save_npz or numpy.savez.")
         with parsing("npz archive"):
-            self._arrays = np.load(data, allow_pickle=False)
+            self._arrays = np.load(io.BytesIO(data), allow_pickle=False)
             self.contents: list[str] = self._arrays.files
         if {"format", "shape", "data"} <= set(self.contents):
             with parsing("sparse matrix of scipy.sparse.save_npz"):
-                self.matrix = checked_csr(sp.load_npz(data))
+                self.matrix = checked_csr(sp.load_npz(io.BytesIO(data)))
         else:
             self.matrix = self._dense_matrix()
 
