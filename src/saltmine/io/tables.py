@@ -68,9 +68,8 @@ def read_csv(
     if file.columns[0] == _UNNAMED:
         unnamed = frame.pop(_UNNAMED)
         if unnamed.hasnans or not unnamed.is_unique:
-            raise ReadError(
-                "the first column has no name, and its values repeat or are missing; give it a name or remove it."
-            )
+            problem = "the first column has no name, and its values repeat or are missing"
+            raise ReadError(f"{problem}; give it a name or remove it.")
         names = as_text(unnamed)
     return table_of_frame(frame, file.place, names, target=target, row_names=row_names, group=group, labels=labels)
 
@@ -150,9 +149,7 @@ class _File:
 
     def _has_blanks_before_fields(self) -> bool:
         # Without such blanks pandas need not look for them, which makes it a third faster.
-        if not self.has_blanks:
-            return False
-        data = self.data
+        data = self.data if self.has_blanks else b""
         return any(edge + b" " in data for edge in (self.separator.encode(), b"\n"))
 
     def place(self, row: int) -> str:
@@ -246,10 +243,8 @@ def _check_header(number: int, columns: list[str]) -> None:
     is_counted = len(columns) > 2 and columns in (counts[:-1], counts[1:])
     if len(set(numbers)) < len(numbers) or (len(numbers) == len(columns) and not is_counted):
         listed = ", ".join(columns[:5]) + (", ..." if len(columns) > 5 else "")
-        raise ReadError(
-            f"{listed} looks like data, but the file needs a header; add a line with the column names.",
-            number,
-        )
+        problem = f"{listed} looks like data, but the file needs a header; add a line with the column names."
+        raise ReadError(problem, number)
 
 
 def _is_number(name: str) -> bool:
@@ -269,10 +264,8 @@ def _decimal_mark(data: bytes) -> str:
 
 
 def _ragged(number: int, n_fields: int, width: int) -> ReadError:
-    return ReadError(
-        f"{n_fields} fields where there are {width} columns; fix the line, or name the separator.",
-        number,
-    )
+    problem = f"{n_fields} fields where there are {width} columns; fix the line, or name the separator."
+    return ReadError(problem, number)
 
 
 def read_parquet(
