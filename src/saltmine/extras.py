@@ -21,6 +21,5 @@ def needing(extra: str, what: str, alternative: str = "") -> Iterator[None]:
         yield
     except ImportError as error:
         library = str(error.name).partition(".")[0]
-        raise ImportError(
-            f"{what} needs the library {library}; pip install 'saltmine[{extra}]'{alternative}."
-        ) from None
+        problem = f"{what} needs the library {library}"
+        raise ImportError(f"{problem}; pip install 'saltmine[{extra}]'{alternative}.") from None

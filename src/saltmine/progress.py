@@ -93,16 +93,13 @@ class ProgressBar:
 
     def show(self, now: Progress) -> None:
         """Update the bar of the restart."""
+        rank, step, value = f"{now.rank} patterns", "searching", f"objective {now.objective:,.4g}"
         if now.phase == "relaxed":
-            facts: dict[str, Any] = {
-                "rank": f"rank {now.rank}",
-                "step": f"iteration {now.iteration:,}/{now.max_iter:,}",
-                "value": f"objective {now.objective:,.1f}",
-            }
+            rank, step = f"rank {now.rank}", f"iteration {now.iteration:,}/{now.max_iter:,}"
+            value = f"objective {now.objective:,.1f}"
         elif now.phase == "refinement":
-            facts = {"rank": f"{now.rank} patterns", "step": "refining", "value": f"{now.objective:,.0f} nats"}
-        else:
-            facts = {"rank": f"{now.rank} patterns", "step": "searching", "value": f"objective {now.objective:,.4g}"}
+            step, value = "refining", f"{now.objective:,.0f} nats"
+        facts: dict[str, Any] = {"rank": rank, "step": step, "value": value}
         line = self._line(now.restart, facts | {"left": ""})
         task = next(task for task in self._bar.tasks if task.id == line)
         self._bar.update(line, completed=now.done, total=1.0, left=time_left(task.elapsed or 0, now.done), **facts)
@@ -114,10 +111,6 @@ class ProgressBar:
 
     def finish(self, restart: int, result: str, length: float) -> None:
         """Fill the bar of a restart that has ended, and show its result and description length."""
-        facts: dict[str, Any] = {
-            "rank": result,
-            "step": "done",
-            "value": f"described in {length:,.0f} nats",
-            "left": "",
-        }
+        value = f"described in {length:,.0f} nats"
+        facts: dict[str, Any] = {"rank": result, "step": "done", "value": value, "left": ""}
         self._bar.update(self._line(restart, facts), completed=1, total=1, **facts)

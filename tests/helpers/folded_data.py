@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from saltmine.data.weights import Weights
+from saltmine.data.folding import Weights
 from saltmine.solver.relaxed.device import HOST, DeviceOperator
 from saltmine.solver.relaxed.objective import Factors
 from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator

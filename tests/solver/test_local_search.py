@@ -7,9 +7,9 @@ import pytest
 
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
 from saltmine.data.bits import BitMatrix
+from saltmine.data.folding import Weights
 from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
-from saltmine.data.weights import Weights
 from saltmine.datasets import make_planted
 from saltmine.mdl.code_length import cross_weights, item_length, specificity
 from saltmine.mdl.evidence import log_choices

@@ -1,7 +1,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from saltmine.data.weights import Weights
+from saltmine.data.folding import Weights
 from saltmine.solver import seeds
 from saltmine.solver.seeds import NEIGHBOURS
 

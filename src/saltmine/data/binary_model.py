@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.data.weights import Weights
+from saltmine.data.folding import Weights
 
 Bools = NDArray[np.bool_]
 

@@ -12,8 +12,8 @@ from saltmine.data.binary_model import BinaryModel, Bools
 from saltmine.data.bit_kernels import Ints as Ints
 from saltmine.data.bit_kernels import Words as Words
 from saltmine.data.bit_kernels import count_in_rows, count_noise, set_bits, set_stored_bits
+from saltmine.data.folding import Weights
 from saltmine.data.validation import BinaryMatrix
-from saltmine.data.weights import Weights
 
 
 def count_bits(words: Words, weights: Ints | None = None) -> Ints:

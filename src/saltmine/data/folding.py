@@ -7,6 +7,7 @@ So columns are compared without being gathered, whatever the storage. Rows go th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,35 @@ Ints = NDArray[np.int64]
 
 # The numbers need not be secret, only unrelated to the data.
 _SEED = 20170918
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How often every item, (n,), and every row, (m,), of folded data occurs in the input."""
+
+    items: Ints
+    rows: Ints
+
+    @classmethod
+    def ones(cls, shape: tuple[int, int]) -> Weights:
+        """Return the weights of data that is not folded.
+
+        Examples
+        --------
+        >>> Weights.ones((2, 3)).shape
+        (2, 3)
+        """
+        m, n = shape
+        return cls(np.ones(n, dtype=np.int64), np.ones(m, dtype=np.int64))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and items of the input."""
+        return int(self.rows.sum()), int(self.items.sum())
+
+    def class_sizes(self, blocks: list[slice]) -> list[int]:
+        """Return the rows that every class has in the input."""
+        return [int(self.rows[block].sum()) for block in blocks]
 
 
 def column_keys(matrix: BinaryMatrix) -> Keys:

@@ -104,10 +104,8 @@ class LazyMatrix:
         """
         from dask import delayed  # an optional extra
 
-        grid = [
-            [self.chunk(i, j, binarize) for j in range(len(self.column_edges) - 1)]
-            for i in range(len(self.row_edges) - 1)
-        ]
+        n_columns = len(self.column_edges) - 1
+        grid = [[self.chunk(i, j, binarize) for j in range(n_columns)] for i in range(len(self.row_edges) - 1)]
         whole = [slice(0, length) for length in self.shape]
         blocks = []
         for begin, end in pairwise(edges):
@@ -169,9 +167,8 @@ def _zarr_as_dask(X: Any) -> Any:
         try:
             X = zarr.open(path, mode="r")
         except Exception as error:  # zarr raises nearly every class of error for damaged metadata
-            raise ValueError(
-                f"{path} is not a valid zarr array, or it is damaged ({summary(error)}); write it again."
-            ) from None
+            problem = f"{path} is not a valid zarr array, or it is damaged ({summary(error)})"
+            raise ValueError(f"{problem}; write it again.") from None
     if not isinstance(X, zarr.Array):
         names = ", ".join(sorted(X.array_keys())) or "none"
         raise ValueError(f"The zarr group {X.store_path} is not an array; pass one of its arrays, which are: {names}.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -146,16 +145,20 @@ class ParquetFile(RowFile):
         return part
 
 
-_KINDS: dict[str, Callable[[Path], RowFile]] = {
-    ".npz": NpzFile.of,
-    ".parquet": ParquetFile.of,
-    ".pq": ParquetFile.of,
-}
+_KINDS: dict[str, type[NpzFile | ParquetFile]] = {".npz": NpzFile, ".parquet": ParquetFile, ".pq": ParquetFile}
 
 
 def open_folder(folder: Path) -> list[RowFile]:
     """Return the files of a folder in the order of their names, after checking that they fit together."""
-    paths = _files_of(folder)
+    if not folder.exists():
+        raise ReadError(f"There is no folder {folder}; check the path.")
+    if not folder.is_dir():
+        problem = f"{folder} is a file, not a folder of .npz or .parquet files"
+        raise ReadError(f"{problem}; saltmine.read reads single files.")
+    # Files that programs leave beside the data are hidden, or begin with _ as in _SUCCESS.
+    paths = sorted(path for path in folder.iterdir() if path.name[0] not in "._")
+    if not paths:
+        raise ReadError(f"The folder {folder} is empty; .npz or .parquet files are needed, each with some of the rows.")
     kinds = {_KINDS.get(path.suffix.lower()): path for path in paths}
     if len(kinds) > 1 or None in kinds:
         names = " and ".join(sorted(path.name for path in kinds.values()))
@@ -163,26 +166,12 @@ def open_folder(folder: Path) -> list[RowFile]:
             f"The folder {folder} must hold either .npz or .parquet files and nothing else, but it holds {names}; move "
             "other files elsewhere."
         )
-    open_file = next(kind for kind in kinds if kind is not None)
-    first, *others = (open_file(path.resolve()) for path in paths)
+    kind = _KINDS[paths[0].suffix.lower()]
+    first, *others = (kind.of(path.resolve()) for path in paths)
     files = [first, *(_with_columns_of(file, first) for file in others)]
     if not first.n_columns or not any(file.n_rows for file in files):
         raise ReadError(f"The files of {folder} have no cells; at least one row and one column are needed.")
     return files
-
-
-def _files_of(folder: Path) -> list[Path]:
-    if not folder.exists():
-        raise ReadError(f"There is no folder {folder}; check the path.")
-    if not folder.is_dir():
-        raise ReadError(
-            f"{folder} is a file, not a folder of .npz or .parquet files; saltmine.read reads single files."
-        )
-    # Files that programs leave beside the data are hidden, or begin with _ as in _SUCCESS.
-    paths = sorted(path for path in folder.iterdir() if path.name[0] not in "._")
-    if not paths:
-        raise ReadError(f"The folder {folder} is empty; .npz or .parquet files are needed, each with some of the rows.")
-    return paths
 
 
 def _with_columns_of(file: RowFile, first: RowFile) -> RowFile:

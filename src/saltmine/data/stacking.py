@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.data.folding import column_keys, group, row_keys, take
+from saltmine.data.folding import Weights, column_keys, group, row_keys, take
 from saltmine.data.validation import BinaryMatrix
-from saltmine.data.weights import Weights
 
 
 @dataclass(frozen=True)

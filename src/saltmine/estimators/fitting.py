@@ -14,11 +14,11 @@ import numpy as np
 
 from saltmine.data.bits import BitMatrix
 from saltmine.data.blocks import column_sources, read_whole, row_sources
+from saltmine.data.folding import Weights
 from saltmine.data.lazy import LazyMatrix
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.data.validation import BinaryMatrix
-from saltmine.data.weights import Weights
 from saltmine.distributed.executor import open_executor
 from saltmine.estimators.runs import AnyResult, best_of_runs
 from saltmine.progress import Listener, Progress

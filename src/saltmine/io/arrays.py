@@ -45,10 +45,9 @@ def read_npz(
         File with the names of the items, one per line.
     """
     archive = _Archive(path)
-    if archive.is_sparse:
-        return with_names_and_labels(Table(archive.sparse_matrix()), items, labels, target, group)
-    table = Table(archive.matrix())
-    n_rows, n_items = table.shape
+    X, (n_rows, n_items) = archive.matrix, archive.matrix.shape
+    if sp.issparse(X):
+        return with_names_and_labels(Table(X), items, labels, target, group)
     y = groups = None
     if labels is None:
         if target is not None or _LABELS in archive.contents:
@@ -57,36 +56,30 @@ def read_npz(
         target = group = None
     row_names = archive.names(_ROW_NAMES, n_rows, "rows")
     item_names = archive.names(_ITEM_NAMES, n_items, "columns") if items is None else None
-    return with_names_and_labels(Table(table.X, y, row_names, item_names, groups), items, labels, target, group)
+    return with_names_and_labels(Table(X, y, row_names, item_names, groups), items, labels, target, group)
 
 
 class _Archive:
     """The arrays of an npz file; nothing is unpickled."""
 
     def __init__(self, path: Path) -> None:
-        self._data = read_bytes(path)
-        if not zipfile.is_zipfile(io.BytesIO(self._data)):
+        data = read_bytes(path)
+        if not zipfile.is_zipfile(io.BytesIO(data)):
             raise ReadError("not an npz archive, or truncated; write one with scipy.sparse.save_npz or numpy.savez.")
         with parsing("npz archive"):
-            self._arrays = np.load(io.BytesIO(self._data), allow_pickle=False)
+            self._arrays = np.load(io.BytesIO(data), allow_pickle=False)
             self.contents: list[str] = self._arrays.files
+        if {"format", "shape", "data"} <= set(self.contents):
+            with parsing("sparse matrix of scipy.sparse.save_npz"):
+                self.matrix = checked_csr(sp.load_npz(io.BytesIO(data)))
+        else:
+            self.matrix = self._dense_matrix()
 
-    @property
-    def is_sparse(self) -> bool:
-        """Whether it is a sparse matrix saved by scipy."""
-        return {"format", "shape", "data"} <= set(self.contents)
-
-    def sparse_matrix(self) -> sp.csr_array:
-        with parsing("sparse matrix of scipy.sparse.save_npz"):
-            return _csr(sp.load_npz(io.BytesIO(self._data)))
-
-    def matrix(self) -> NDArray[Any]:
+    def _dense_matrix(self) -> NDArray[Any]:
         """Return the data, found by its name or as the only array with two dimensions."""
         for name in _DATA:
-            if name in self.contents:
-                array = self._array(name)
-                if array.ndim == 2:
-                    return array
+            if name in self.contents and (array := self._array(name)).ndim == 2:
+                return array
         matrices = [array for array in map(self._array, self.contents) if array.ndim == 2]
         if len(matrices) != 1:
             raise ReadError(
@@ -108,12 +101,12 @@ class _Archive:
 
     def names(self, candidates: tuple[str, ...], length: int, what: str) -> NDArray[Any] | None:
         """Return the names of rows or columns from the first candidate that is in the archive, if any."""
-        for name in candidates:
-            if name in self.contents:
-                names = as_text(self._vector(name, length, what))
-                check_distinct(names, f"{what} in the array {name!r}", ReadError)
-                return names
-        return None
+        name = next((name for name in candidates if name in self.contents), None)
+        if name is None:
+            return None
+        names = as_text(self._vector(name, length, what))
+        check_distinct(names, f"{what} in the array {name!r}", ReadError)
+        return names
 
     def _vector(self, name: str, length: int, what: str) -> NDArray[Any]:
         vector = self._array(name)
@@ -144,7 +137,8 @@ class _Archive:
         return array
 
 
-def _csr(matrix: Any) -> sp.csr_array:
+def checked_csr(matrix: Any) -> sp.csr_array:
+    """Return a sparse matrix as CSR without duplicates, or raise ValueError if its indices are invalid."""
     # Compiled code would access foreign memory with indices out of bounds. The first check is part of the second, but
     # skipped there if the last pointer is 0.
     if hasattr(matrix, "indptr"):

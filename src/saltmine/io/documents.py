@@ -58,20 +58,18 @@ def folder_documents(path: Path, encoding: str) -> Documents:
     classes = [entry for entry in entries if entry.is_dir()]
     if not entries:
         raise ReadError("the folder is empty; it should have a sub-folder for each class, with documents.")
-    if not classes:
-        names = as_text(entry.name for entry in entries)
-        return Documents([load_text(entry, encoding) for entry in entries], row_names=names)
     for entry in entries:
-        if entry not in classes:
+        if classes and entry not in classes:
             raise ReadError(f"the file {entry.name!r} is in no class; move it into a sub-folder, or elsewhere.")
-    documents = {folder: [file for file in _visible(folder, "**/*") if file.is_file()] for folder in classes}
-    for folder, files in documents.items():
-        if not files:
+    files = [] if classes else entries
+    for folder in classes:
+        found = [file for file in _visible(folder, "**/*") if file.is_file()]
+        if not found:
             raise ReadError("there are no documents in the folder; put files there or remove it.", path=folder)
-    files = [file for folder in classes for file in documents[folder]]
-    labels = [folder.name for folder in classes for _ in documents[folder]]
+        files += found
     names = as_text(file.relative_to(path).as_posix() for file in files)
-    return Documents([load_text(file, encoding) for file in files], np.array(labels, dtype=str), names)
+    labels = np.array([file.relative_to(path).parts[0] for file in files], dtype=str) if classes else None
+    return Documents([load_text(file, encoding) for file in files], labels, names)
 
 
 def _visible(folder: Path, pattern: str) -> list[Path]:
@@ -126,10 +124,8 @@ def _table_records(content: str, separator: str) -> list[_Record]:
     check_distinct(header, "columns", ReadError)
     for line, fields in rows[1:]:
         if len(fields) != len(header):
-            raise ReadError(
-                f"{len(fields)} fields where the header has {len(header)}; fix the line, or name the separator.",
-                line,
-            )
+            problem = f"{len(fields)} fields where the header has {len(header)}"
+            raise ReadError(f"{problem}; fix the line, or name the separator.", line)
     return [_Record(line, dict(zip(header, fields, strict=True))) for line, fields in rows[1:]]
 
 
@@ -176,10 +172,8 @@ def _labels(documents: list[_Record], name: str) -> NDArray[Any]:
         if label == "" or label != label:
             raise ReadError(f"{name!r} is empty; give the document a class or remove it.", document.line)
         if type(label) is not type(labels[0]):
-            raise ReadError(
-                f"{name!r} is {label!r}, of another kind than {labels[0]!r} in line {documents[0].line}; use one kind.",
-                document.line,
-            )
+            first = f"{labels[0]!r} in line {documents[0].line}"
+            raise ReadError(f"{name!r} is {label!r}, of another kind than {first}; use one kind.", document.line)
     return np.array(labels)
 
 

@@ -59,9 +59,8 @@ def parsing(what: str) -> Iterator[None]:
     except ReadError:
         raise
     except Exception as error:  # libraries raise nearly every class of error for damaged files
-        raise ReadError(
-            f"this is not a valid {what}, or it is damaged ({summary(error)}); get or write the file again."
-        ) from None
+        problem = f"this is not a valid {what}, or it is damaged ({summary(error)})"
+        raise ReadError(f"{problem}; get or write the file again.") from None
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.extras import needing
+from saltmine.io.arrays import checked_csr
 from saltmine.io.files import ReadError, parsing
 from saltmine.io.labels import with_labels
 from saltmine.io.table import ColumnArg, PathArg, Table, no_such_column
@@ -88,12 +89,7 @@ def _sparse_matrix(node: Any) -> sp.csr_array:
     if form not in _SPARSE or shape is None:
         raise ReadError(f"X is stored as {form!r}; only dense, CSR and CSC matrices can be read.")
     parts = tuple(node[name][()] for name in ("data", "indices", "indptr"))
-    X = _SPARSE[form](parts, shape=tuple(int(length) for length in shape))
-    # Compiled code would write to foreign memory with indices out of bounds.
-    X.check_format(full_check=True)
-    X = X.tocsr()
-    X.sum_duplicates()
-    return X
+    return checked_csr(_SPARSE[form](parts, shape=tuple(int(length) for length in shape)))
 
 
 def _index(file: Any, name: str) -> NDArray[Any]:

@@ -27,8 +27,8 @@ class RowLabels(NamedTuple):
     """Classes, groups and names of the rows; None if the file does not have them."""
 
     y: NDArray[Any]
-    groups: NDArray[Any] | None = None
-    row_names: NDArray[Any] | None = None
+    groups: NDArray[Any] | None
+    row_names: NDArray[Any] | None
 
 
 class _Line(NamedTuple):
@@ -55,9 +55,8 @@ def with_labels(table: Table, labels: PathArg, target: ColumnArg = None, group: 
     if labels is None:
         for what, name in (("target", target), ("group", group)):
             if name is not None:
-                raise ReadError(
-                    f"there are only items, no column {str(name)!r} for {what}; give a file with it (labels, --labels)."
-                )
+                problem = f"there are only items, no column {str(name)!r} for {what}"
+                raise ReadError(f"{problem}; give a file with it (labels, --labels).")
         return table
     found = read_labels(labels, table.shape[0], table.row_names, target, group)
     groups = found.groups if table.groups is None else table.groups
@@ -89,13 +88,10 @@ def table_of_frame(
     labels : path, optional
         Label file.
     """
-    columns = {"row_names": row_names}
-    if labels is None:
-        columns["target"] = None if target is None else str(target)
-    if group is not None and (labels is None or str(group) in frame.columns):
-        columns["group"] = str(group)
-        group = None
-    taken = _take_columns(frame, {what: name for what, name in columns.items() if name is not None}, place)
+    columns: dict[str, ColumnArg] = {"row_names": row_names, "target": target if labels is None else None}
+    if labels is None or str(group) in frame.columns:
+        columns["group"], group = group, None
+    taken = _take_columns(frame, {what: str(name) for what, name in columns.items() if name is not None}, place)
     if frame.shape[1] == 0:
         raise ReadError("there are no columns besides the classes, names and groups of the rows; add items.")
     names = as_text(taken["row_names"]) if "row_names" in taken else names
@@ -112,21 +108,18 @@ def _take_columns(frame: pd.DataFrame, columns: dict[str, str], place: Callable[
     for what, name in columns.items():
         if name not in frame.columns:
             raise no_such_column(None, name, frame.columns, what)
-        if name in used:
+        if used.setdefault(name, what) != what:
             raise ReadError(f"the column {name!r} cannot be both {used[name]} and {what}; name another one.")
-        used[name] = what
     titles = {"target": "label", "row_names": "name of the row", "group": "group"}
     taken = {}
     for what, name in columns.items():
         column = frame.pop(name)
         missing = column.isna().to_numpy()
         if missing.any():
-            raise ReadError(
-                f"the {titles[what]} in column {name!r} is missing (empty or NA); add it or remove the row.",
-                place(int(missing.argmax())),
-            )
+            problem = f"the {titles[what]} in column {name!r} is missing (empty or NA); add it or remove the row."
+            raise ReadError(problem, place(int(missing.argmax())))
         values = np.asarray(column)
-        taken[what] = values if values.dtype.kind in "biuf" else np.array([str(value) for value in values], dtype=str)
+        taken[what] = values if values.dtype.kind in "biuf" else as_text(values).astype(str)
     return taken
 
 
@@ -152,8 +145,7 @@ def read_labels(
         if not body:
             raise ReadError("there are no rows below the header; give every row of the data a label.")
         width = len(first)
-        class_column = _class_column(header, width, target)
-        group_column = _group_column(header, width, group, class_column)
+        class_column, group_column = _class_and_group_columns(header, width, target, group)
         name_column = 1 if class_column == 0 else 0
         names: NDArray[Any] | None = row_names
         if row_names is not None and width > 1:
@@ -200,19 +192,20 @@ def _is_header(lines: list[_Line], row_names: NDArray[Any] | None, target: Colum
     return has_known_name and len(lines) == n_rows + 1
 
 
-def _class_column(header: list[str] | None, width: int, target: ColumnArg) -> int:
-    if target is not None:
-        return _position(header, width, target, "target")
+def _class_and_group_columns(
+    header: list[str] | None, width: int, target: ColumnArg, group: ColumnArg
+) -> tuple[int, int | None]:
     lower = [field.lower() for field in header or []]
-    return next((lower.index(name) for name in _CLASS_COLUMNS if name in lower), width - 1)
-
-
-def _group_column(header: list[str] | None, width: int, group: ColumnArg, class_column: int) -> int | None:
+    if target is not None:
+        class_column = _position(header, width, target, "target")
+    else:
+        class_column = next((lower.index(name) for name in _CLASS_COLUMNS if name in lower), width - 1)
     if group is not None:
-        return _position(header, width, group, "group")
+        return class_column, _position(header, width, group, "group")
     if header is None:
-        return 1 if width == 3 and class_column == 2 else None
-    return next((k for k, field in enumerate(header) if field.lower() in _GROUP_COLUMNS and k != class_column), None)
+        return class_column, 1 if width == 3 and class_column == 2 else None
+    found = (k for k, field in enumerate(lower) if field in _GROUP_COLUMNS and k != class_column)
+    return class_column, next(found, None)
 
 
 def _position(header: list[str] | None, width: int, name: str | int, what: str) -> int:
@@ -222,17 +215,15 @@ def _position(header: list[str] | None, width: int, name: str | int, what: str) 
         return int(name) - 1
     if header:
         raise no_such_column(None, name, header, what)
-    raise ReadError(
-        f"there is no column {str(name)!r} for {what}: without a header, columns are numbered 1 to {width}."
-    )
+    problem = f"there is no column {str(name)!r} for {what}"
+    raise ReadError(f"{problem}: without a header, columns are numbered 1 to {width}.")
 
 
 def _in_order(body: list[_Line], row_names: NDArray[Any], column: int) -> list[_Line]:
     """Return the lines in the order of the rows, without lines about other rows."""
     by_name: dict[str, _Line] = {}
     for line in body:
-        name = line.fields[column]
-        if by_name.setdefault(name, line) is not line:
+        if by_name.setdefault(name := line.fields[column], line) is not line:
             raise ReadError(f"the row {name!r} has a label already; remove one of the lines.", line.number)
     for name in row_names:
         if name not in by_name:

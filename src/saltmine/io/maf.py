@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import pandas as pd
 from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError, opened
 from saltmine.io.labels import with_labels
-from saltmine.io.table import ITEMS, LOCI, ColumnArg, PathArg, Table, locus_name, no_such_column
+from saltmine.io.table import ITEMS, LOCI, ColumnArg, PathArg, Table, locus_name, matrix_of_ones, no_such_column
 from saltmine.names import as_text
 
 _SAMPLE = "Tumor_Sample_Barcode"
 _GENE = "Hugo_Symbol"
-_LOCUS = ("Chromosome", "Start_Position", "Reference_Allele", "Tumor_Seq_Allele2")
+_LOCUS = ["Chromosome", "Start_Position", "Reference_Allele", "Tumor_Seq_Allele2"]
 # Values of the gene of a mutation outside of genes.
-_NO_GENE = frozenset({"", ".", "-", "Unknown"})
+_NO_GENE = ["", ".", "-", "Unknown"]
 
 
 def read_maf(
@@ -47,29 +47,27 @@ def read_maf(
     if labels is None:
         wanted |= {what: str(name) for what, name in (("target", target), ("group", group)) if name is not None}
     mutations = _mutations(path, wanted)
-    samples, rows = _numbered(mutations.columns["samples"])
-    items = _genes(mutations) if unit == "gene" else _loci(mutations)
-    X, item_names = _matrix(rows, items, len(samples))
-    table = Table(X, None, samples, item_names, None, ITEMS if unit == "gene" else LOCI)
+    rows, samples = pd.factorize(mutations["samples"].to_numpy())
+    genes = mutations["genes"].to_numpy() if unit == "gene" else _loci(mutations)
+    # Mutations outside of genes have the number -1.
+    columns, items = pd.factorize(np.array([None if gene in _NO_GENE else gene for gene in genes], dtype=object))
+    inside = columns >= 0
+    if not inside.any():
+        raise ReadError(f"no mutation is in a gene; check {_GENE}, or choose unit='alteration' (--unit).")
+    # Two mutations of the same gene count once.
+    X = matrix_of_ones(rows[inside], columns[inside], (len(samples), len(items)))
+    table = Table(X, None, as_text(samples), as_text(items), None, ITEMS if unit == "gene" else LOCI)
     if labels is not None:
         return with_labels(table, labels, target, group)
-    y = _per_sample(mutations, "target", rows, samples)
-    groups = _per_sample(mutations, "group", rows, samples)
+    y, groups = (_per_sample(mutations, what, rows, samples) for what in ("target", "group"))
     return replace(table, y=y, groups=None if groups is None else as_text(groups))
 
 
-class _Mutations(NamedTuple):
-    """Columns of a MAF file by their purpose, and the line of every mutation."""
-
-    lines: list[int]
-    columns: dict[str, list[str]]
-
-
-def _mutations(path: Path, wanted: dict[str, str]) -> _Mutations:
+def _mutations(path: Path, wanted: dict[str, str]) -> pd.DataFrame:
+    """Return columns of a MAF file by their purpose; the index is the line of every mutation."""
     header: list[str] = []
     positions: list[int] = []
-    lines: list[int] = []
-    values: list[list[str]] = []
+    values: dict[int, list[str]] = {}
     with opened(path) as stream:
         for number, line in enumerate(stream, start=1):
             if line.startswith(b"#") or not line.strip():
@@ -82,16 +80,15 @@ def _mutations(path: Path, wanted: dict[str, str]) -> _Mutations:
                 continue
             if len(fields) != len(header):
                 raise ReadError(f"{len(fields)} fields where the header has {len(header)}.", number)
-            values.append(_decoded([fields[position] for position in positions], number))
-            sample = values[-1][0]
+            values[number] = _decoded([fields[position] for position in positions], number)
+            sample = values[number][0]
             if not sample:
                 raise ReadError(f"{_SAMPLE} is empty; name the sample or remove the line.", number)
             if sample.lower() == _SAMPLE.lower():
                 raise ReadError("this is the header again; remove the line.", number)
-            lines.append(number)
-    if not lines:
+    if not values:
         raise ReadError(f"there are no mutations{' below the header' if header else ''}; check the file.")
-    return _Mutations(lines, dict(zip(wanted, map(list, zip(*values, strict=True)), strict=True)))
+    return pd.DataFrame(list(values.values()), index=list(values), columns=list(wanted), dtype=object)
 
 
 def _decoded(fields: Sequence[bytes], number: int) -> list[str]:
@@ -111,52 +108,28 @@ def _position(header: list[str], name: str, what: str) -> int:
     return lower.index(name.lower())
 
 
-def _numbered(names: Iterable[str]) -> tuple[NDArray[Any], list[int]]:
-    """Return the distinct names in the order of their first occurrence, and the number of each name among them."""
-    known: dict[str, int] = {}
-    numbers = [known.setdefault(name, len(known)) for name in names]
-    return as_text(known), numbers
-
-
-def _genes(mutations: _Mutations) -> list[str | None]:
-    return [None if gene in _NO_GENE else gene for gene in mutations.columns["genes"]]
-
-
-def _loci(mutations: _Mutations) -> list[str | None]:
-    names: list[str | None] = []
-    loci = zip(*(mutations.columns[name] for name in _LOCUS), strict=True)
-    for number, locus in zip(mutations.lines, loci, strict=True):
+def _loci(mutations: pd.DataFrame) -> NDArray[Any]:
+    names = []
+    for number, *locus in mutations[_LOCUS].itertuples():
         for column, value in zip(_LOCUS, locus, strict=True):
             if not value or (column == "Start_Position" and not value.isdecimal()):
                 raise ReadError(f"{column} is {value!r}; fix or remove the line.", number)
         chromosome, position, reference, alternative = locus
         names.append(locus_name(chromosome, int(position), reference, alternative))
-    return names
+    return as_text(names)
 
 
-def _matrix(rows: list[int], items: list[str | None], n_rows: int) -> tuple[sp.csr_array, NDArray[Any]]:
-    cells = [(row, item) for row, item in zip(rows, items, strict=True) if item is not None]
-    if not cells:
-        raise ReadError(f"no mutation is in a gene; check {_GENE}, or choose unit='alteration' (--unit).")
-    names, columns = _numbered(item for _, item in cells)
-    ones = np.ones(len(cells), dtype=np.int8)
-    X = sp.coo_array((ones, ([row for row, _ in cells], columns)), shape=(n_rows, len(names))).tocsr()
-    # Two mutations of the same gene count once.
-    X.data[:] = 1
-    return X, names
-
-
-def _per_sample(mutations: _Mutations, what: str, rows: list[int], samples: NDArray[Any]) -> NDArray[Any] | None:
+def _per_sample(
+    mutations: pd.DataFrame, what: str, rows: NDArray[np.intp], samples: NDArray[Any]
+) -> NDArray[Any] | None:
     """Return the value of every sample in a column, or None if there is no such column."""
-    if what not in mutations.columns:
+    if what not in mutations:
         return None
     values: dict[int, str] = {}
-    for number, row, value in zip(mutations.lines, rows, mutations.columns[what], strict=True):
+    for row, number, value in zip(rows, mutations.index.tolist(), mutations[what], strict=True):
         if not value:
             raise ReadError(f"the {what} is empty; fill it in or remove the line.", number)
         if values.setdefault(row, value) != value:
-            raise ReadError(
-                f"sample {samples[row]!r} has the {what} {value!r} here and {values[row]!r} before; use one.",
-                number,
-            )
+            problem = f"sample {samples[row]!r} has the {what} {value!r} here and {values[row]!r} before; use one."
+            raise ReadError(problem, number)
     return np.array(list(values.values()), dtype=str)

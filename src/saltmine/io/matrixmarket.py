@@ -79,19 +79,15 @@ def _header(data: bytes) -> _Header:
     form, field, symmetry = kind[2:]
     fields = {"coordinate": (*_TYPES, "pattern"), "array": tuple(_TYPES)}
     if field not in fields.get(form, ()) or symmetry not in ("general", "symmetric"):
-        raise ReadError(
-            f"a '{form} {field} {symmetry}' matrix cannot be read; write a 'coordinate real general' one.",
-            1,
-        )
+        problem = f"a '{form} {field} {symmetry}' matrix cannot be read; write a 'coordinate real general' one."
+        raise ReadError(problem, 1)
     n_lines, sizes = 2, stream.readline()
     while sizes.startswith(b"%") or sizes.isspace():
         n_lines, sizes = n_lines + 1, stream.readline()
     numbers = [int(size) for size in sizes.split() if size.isdigit() and len(size) <= 18]
     if len(numbers) != len(sizes.split()) or len(numbers) != (3 if form == "coordinate" else 2):
-        raise ReadError(
-            "the numbers of rows, columns and, if sparse, entries should be here; get or write the file again.",
-            n_lines,
-        )
+        problem = "the numbers of rows, columns and, if sparse, entries should be here; get or write the file again."
+        raise ReadError(problem, n_lines)
     n_rows, n_columns = numbers[:2]
     if symmetry == "symmetric" and n_rows != n_columns:
         raise ReadError(f"a matrix of {n_rows} rows and {n_columns} columns cannot be symmetric.")
@@ -102,27 +98,23 @@ def _header(data: bytes) -> _Header:
 
 
 def _entries(data: bytes, header: _Header) -> pd.DataFrame:
-    """Return the lines below the header, with rows and columns counted from 0."""
+    """Return the lines below the header."""
     body = io.BytesIO(data)
     body.seek(header.n_bytes)
     types = header.types
-    entries: pd.DataFrame
+    form: dict[str, Any] = {"sep": r"\s+", "index_col": False, "na_filter": False, "comment": "%"}
     try:
         with warnings.catch_warnings():
             # The warning of a first line with too many fields.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            entries = pd.read_csv(
-                body, sep=r"\s+", names=list(types), index_col=False, dtype=types, na_filter=False, comment="%"
-            )
+            entries: pd.DataFrame = pd.read_csv(body, names=list(types), dtype=types, **form)
     except pd.errors.EmptyDataError:
         return pd.DataFrame({name: np.empty(0, dtype=kind) for name, kind in types.items()})
     except (ValueError, OverflowError, pd.errors.ParserWarning):
         raise _explained(data, header) from None
     for name, size in zip(("row", "column"), header.shape, strict=True):
-        if header.is_sparse:
-            entries[name] -= 1
-            if not entries[name].between(0, size - 1).all():
-                raise _explained(data, header)
+        if header.is_sparse and not entries[name].between(1, size).all():
+            raise _explained(data, header)
     return entries
 
 
@@ -147,16 +139,14 @@ def _problem(fields: list[str], header: _Header) -> str | None:
             is_finite = False
         if not is_finite:
             return f"{text[:40]!r} is not a {'whole' if kind is np.int64 else 'finite'} number"
-    if header.is_sparse and not all(
-        1 <= int(text) <= size for text, size in zip(fields[:2], header.shape, strict=True)
-    ):
-        n_rows, n_columns = header.shape
+    n_rows, n_columns = header.shape
+    if header.is_sparse and not (1 <= int(fields[0]) <= n_rows and 1 <= int(fields[1]) <= n_columns):
         return f"row {fields[0]} and column {fields[1]} are outside of {n_rows} rows and {n_columns} columns"
     return None
 
 
 def _sparse(entries: pd.DataFrame, header: _Header) -> sp.csr_array:
-    rows, columns = entries["row"].to_numpy(), entries["column"].to_numpy()
+    rows, columns = entries["row"].to_numpy() - 1, entries["column"].to_numpy() - 1
     is_pattern = header.field == "pattern"
     values = np.ones(len(entries), dtype=bool) if is_pattern else entries["value"].to_numpy()
     if header.is_symmetric:

@@ -16,8 +16,8 @@ from saltmine.io.table import Table
 # Format: module, title, suffixes. The reader is the function read_<format> of the module. A module is imported when a
 # file of its format is read, because several need pandas, which takes long to import.
 _FORMATS = {
-    "csv": ("delimited", "comma- or tab-separated table", ".csv .tsv .tab .txt"),
-    "parquet": ("parquet", "Parquet table", ".parquet .pq"),
+    "csv": ("tables", "comma- or tab-separated table", ".csv .tsv .tab .txt"),
+    "parquet": ("tables", "Parquet table", ".parquet .pq"),
     "npz": ("arrays", "numpy or scipy archive", ".npz"),
     "mtx": ("matrixmarket", "MatrixMarket matrix", ".mtx"),
     "dat": ("transactions", "FIMI transactions", ".dat .fimi"),
@@ -31,9 +31,8 @@ _BY_SUFFIX = {suffix: name for name, (_, _, suffixes) in _FORMATS.items() for su
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: its name, its title, its reader and the options of the reader."""
+    """A file format: its title, its reader and the options of the reader."""
 
-    name: str
     title: str
     reader: Callable[..., Table]
     options: frozenset[str]
@@ -60,7 +59,7 @@ def format_of(path: Path, name: str | None, text: bool) -> Format:
         raise ReadError(f"There is no format {name!r}; the formats are {', '.join(_FORMATS)}.")
     module, title, _ = _FORMATS[name]
     reader = getattr(import_module(f"saltmine.io.{module}"), f"read_{name}")
-    return Format(name, title, reader, frozenset(list(inspect.signature(reader).parameters)[1:]))
+    return Format(title, reader, frozenset(list(inspect.signature(reader).parameters)[1:]))
 
 
 def has_known_suffix(path: Path) -> bool:

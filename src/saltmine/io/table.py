@@ -87,6 +87,19 @@ class Table:
         return None if isinstance(self.X, np.ndarray) or sp.issparse(self.X) else self.X
 
 
+def matrix_of_ones(rows: Any, columns: Any, shape: tuple[int, int]) -> sp.csr_array:
+    """Return a matrix with a one in every given cell; a cell that is given twice counts once.
+
+    Examples
+    --------
+    >>> matrix_of_ones([0, 1, 1], [2, 0, 0], (2, 3)).toarray().tolist()
+    [[0, 0, 1], [1, 0, 0]]
+    """
+    X = sp.coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape).tocsr()
+    X.data[:] = 1
+    return X
+
+
 def locus_name(chromosome: str, position: int, reference: str, alternative: str) -> str:
     """Return the name of an alteration: its position and the alleles.
 

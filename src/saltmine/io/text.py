@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -18,7 +19,7 @@ from saltmine.extras import needing
 from saltmine.io.documents import Fields, file_documents, folder_documents
 from saltmine.io.files import ReadError, load_lines
 from saltmine.io.labels import with_labels
-from saltmine.io.table import WORDS, ColumnArg, PathArg, Table
+from saltmine.io.table import WORDS, ColumnArg, PathArg, Table, matrix_of_ones
 from saltmine.names import as_text
 
 #: The language of documents whose words are kept as they are.
@@ -105,11 +106,9 @@ def stop_words_of(language: str, path: PathArg) -> frozenset[str]:
         if not words:
             raise ReadError("there are no stop words; write one word per line.", path=path)
         return words
-    if language == "en":
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # slow to import, and for English only
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # slow to import
 
-        return frozenset(ENGLISH_STOP_WORDS)
-    return frozenset()
+    return ENGLISH_STOP_WORDS if language == "en" else frozenset()
 
 
 def document_words(texts: Iterable[str], language: str, stop_words: frozenset[str]) -> list[set[str]]:
@@ -166,14 +165,11 @@ def word_matrix(
     vocabulary = sorted(word for word, count in counts.items() if count >= min_docs)
     if not vocabulary:
         [(word, count)] = counts.most_common(1)
-        raise ReadError(
-            f"no word is in at least {min_docs} documents; the most frequent, {word!r}, is in {count} of "
-            f"{len(documents)}, so min_docs (--min-docs) can be at most {count}.",
-            path=source,
-        )
+        problem = f"no word is in at least {min_docs} documents; the most frequent, {word!r}, is in {count} of "
+        remedy = f"{len(documents)}, so min_docs (--min-docs) can be at most {count}."
+        raise ReadError(problem + remedy, path=source)
     number = {word: column for column, word in enumerate(vocabulary)}
-    rows = [sorted(number[word] for word in words if word in number) for words in documents]
-    starts = np.cumsum([0, *map(len, rows)])
-    columns = np.array([column for row in rows for column in row], dtype=np.int32)
-    ones = np.ones(len(columns), dtype=np.int8)
-    return sp.csr_array((ones, columns, starts), shape=(len(documents), len(vocabulary))), as_text(vocabulary)
+    found = [[number[word] for word in words if word in number] for words in documents]
+    rows = np.repeat(np.arange(len(found)), list(map(len, found)))
+    X = matrix_of_ones(rows, list(chain.from_iterable(found)), (len(found), len(vocabulary)))
+    return X, as_text(vocabulary)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from itertools import chain
-from os import PathLike
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 
 from saltmine.io.files import ReadError, load_lines
 from saltmine.io.labels import read_names, with_labels
-from saltmine.io.table import ColumnArg, PathArg, Table
+from saltmine.io.table import ColumnArg, PathArg, Table, matrix_of_ones
 from saltmine.names import as_text
 
 
@@ -36,18 +34,15 @@ def read_dat(
     tokens = set(chain.from_iterable(transactions))
     _check_items(transactions, tokens)
     if items is None:
-        names = as_text(_sorted(tokens))
+        is_counted = all(_is_count(token) for token in tokens)
+        names = as_text(sorted(tokens, key=lambda token: (int(token) if is_counted else 0, token)))
         column_of = {token: column for column, token in enumerate(names)}
     else:
         names = read_names(items)
         column_of = _numbered(transactions, tokens, items, len(names))
-    lengths = [len(transaction) for transaction in transactions]
-    rows = np.repeat(np.arange(len(transactions)), lengths)
-    tokens_in_order = chain.from_iterable(transactions)
-    columns = np.fromiter(map(column_of.__getitem__, tokens_in_order), dtype=np.int64, count=len(rows))
-    # Truth values, because those of a repeated item add up to one.
-    ones = np.ones(len(rows), dtype=bool)
-    X = sp.csr_array((ones, (rows, columns)), shape=(len(transactions), len(names))).astype(np.int8)
+    rows = np.repeat(np.arange(len(transactions)), list(map(len, transactions)))
+    columns = np.array([column_of[token] for token in chain.from_iterable(transactions)])
+    X = matrix_of_ones(rows, columns, (len(transactions), len(names)))
     return with_labels(Table(X, item_names=names), labels, target, group)
 
 
@@ -60,15 +55,7 @@ def _check_items(transactions: list[list[str]], tokens: set[str]) -> None:
         raise ReadError("the items seem to be separated by commas or semicolons; put blanks between them.")
 
 
-def _sorted(tokens: set[str]) -> list[str]:
-    if all(_is_count(token) for token in tokens):
-        return sorted(tokens, key=lambda token: (int(token), token))
-    return sorted(tokens)
-
-
-def _numbered(
-    transactions: list[list[str]], tokens: set[str], items: str | PathLike[str], n_names: int
-) -> dict[str, int]:
+def _numbered(transactions: list[list[str]], tokens: set[str], items: PathArg, n_names: int) -> dict[str, int]:
     """Return the column of every token, which is a number."""
     for token in sorted(tokens):
         if not _is_count(token) or int(token) >= n_names:

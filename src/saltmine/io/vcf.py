@@ -9,10 +9,9 @@ from __future__ import annotations
 import gzip
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,16 +20,15 @@ from numpy.typing import NDArray
 from saltmine.extras import needing
 from saltmine.io.files import ReadError, opened
 from saltmine.io.labels import with_labels
-from saltmine.io.table import LOCI, ColumnArg, PathArg, Table, locus_name
+from saltmine.io.table import LOCI, ColumnArg, PathArg, Table, locus_name, matrix_of_ones
 from saltmine.names import as_text, check_distinct
-
-_Stream: TypeAlias = "IO[bytes] | gzip.GzipFile"
 
 _COLUMNS = ["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT"]
 # Placeholders for an allele that is described elsewhere, or for any allele.
 _NO_ALTERATION = frozenset({"*", ".", "<*>", "<NON_REF>"})
 _GZIP = b"\x1f\x8b"
 _BCF = b"BCF\2"
+_VCF = b"##fileformat=VCF"
 # Every bgzip file ends in a block without data.
 _LAST_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
@@ -81,11 +79,8 @@ def _alterations(cyvcf2: Any, path: Path, samples: NDArray[Any]) -> tuple[sp.csr
     if not columns:
         raise ReadError("there are no records with an alternative allele; check that the file holds variants.")
     row, column = np.asarray(carriers), np.repeat(allele_columns, n_carriers)
-    shape = (len(samples), len(columns))
-    X = sp.coo_array((np.ones(len(row), dtype=np.int8), (row, column)), shape=shape).tocsr()
     # A sample has an allele once, even with the allele on both chromosomes or in two records.
-    X.data[:] = 1
-    return X, as_text(columns)
+    return matrix_of_ones(row, column, (len(samples), len(columns))), as_text(columns)
 
 
 def _records(cyvcf2: Any, path: Path, samples: NDArray[Any]) -> Iterator[tuple[Any, NDArray[np.int16]]]:
@@ -130,13 +125,13 @@ def _checked_samples(path: Path) -> NDArray[Any]:
     """Return the names of the samples after reading the whole file, or say what is wrong with it and where."""
     if path.suffix.lower() in (".xz", ".bz2"):
         raise ReadError(f"a VCF file is compressed with bgzip or gzip, not {path.suffix[1:]}; compress it again.")
-    with _decompressed(path) as stream:
-        if _starts_with(stream, _BCF):
-            samples = _check_bcf(stream)
-        elif _starts_with(stream, b"##fileformat=VCF"):
-            samples = _check_vcf(stream)
-        else:
+    with opened(path) as stream:
+        # By its contents: a BCF file has no suffix of compression.
+        inner = gzip.GzipFile(fileobj=stream) if _start(stream).startswith(_GZIP) else stream
+        start = _start(inner)
+        if not start.startswith((_BCF, _VCF)):
             raise ReadError("this is not a VCF or BCF file: it does not begin with '##fileformat=VCF'; check it.")
+        samples = _check_bcf(inner) if start.startswith(_BCF) else _check_vcf(inner)
     _check_blocks(path)
     if not len(samples):
         raise ReadError("there are no samples, only sites; a file with genotypes is needed.")
@@ -144,47 +139,32 @@ def _checked_samples(path: Path) -> NDArray[Any]:
     return samples
 
 
-@contextmanager
-def _decompressed(path: Path) -> Iterator[_Stream]:
-    """Open the file, decompressed by its contents: a BCF file has no suffix of compression."""
-    with opened(path) as stream:
-        if _starts_with(stream, _GZIP):
-            with gzip.open(stream) as inner:
-                yield inner
-        else:
-            yield stream
-
-
-def _starts_with(stream: _Stream, magic: bytes) -> bool:
+def _start(stream: IO[bytes] | gzip.GzipFile) -> bytes:
+    start = stream.read(len(_VCF))
     stream.seek(0)
-    start = stream.read(len(magic))
-    stream.seek(0)
-    return start == magic
+    return start
 
 
-def _check_vcf(stream: _Stream) -> NDArray[Any]:
+def _check_vcf(stream: IO[bytes] | gzip.GzipFile) -> NDArray[Any]:
     samples, n_tabs = None, 0
     for number, line in enumerate(stream, start=1):
         if samples is None:
             if not line.startswith(b"##"):
                 samples, n_tabs = _samples(line, number), line.count(b"\t")
         elif line.count(b"\t") != n_tabs or line.startswith(b"#"):
-            raise ReadError(f"{_problem(line, n_tabs)}; fix or remove the line.", number)
+            fields = line.split(b"\t")
+            problem = f"{len(fields)} columns where the header has {n_tabs + 1}"
+            if line.startswith(b"#"):
+                problem = "there is a header line among the records"
+            if not line.strip():
+                problem = "the line is empty"
+            raise ReadError(f"{problem}; fix or remove the line.", number)
     if samples is None:
         raise ReadError("the file ends within its header, before the line #CHROM; get the file again.")
     return samples
 
 
-def _problem(line: bytes, n_tabs: int) -> str:
-    if not line.strip():
-        return "the line is empty"
-    if line.startswith(b"#"):
-        return "there is a header line among the records"
-    n_columns = line.count(b"\t") + 1
-    return f"{n_columns} columns where the header has {n_tabs + 1}"
-
-
-def _check_bcf(stream: _Stream) -> NDArray[Any]:
+def _check_bcf(stream: IO[bytes] | gzip.GzipFile) -> NDArray[Any]:
     stream.seek(5)
     size = int.from_bytes(stream.read(4), "little")
     header = stream.read(size)

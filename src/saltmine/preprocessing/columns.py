@@ -5,7 +5,7 @@ An encoder returns the number of each row's item, -1 for none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
@@ -71,9 +71,8 @@ class Column:
         try:
             return self.values.to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError):
-            raise ValueError(
-                f"Column {self.name!r} holds text, but it held numbers when the preparation was fitted."
-            ) from None
+            problem = f"Column {self.name!r} holds text, but it held numbers when the preparation was fitted."
+            raise ValueError(problem) from None
 
     @property
     def present(self) -> NDArray[Any]:
@@ -167,11 +166,7 @@ class Constant(Encoder):
     """A column with the same value in every row, which has no items."""
 
     kind = "constant"
-
-    @property
-    def items(self) -> list[str]:
-        """Names of the items: none."""
-        return []
+    items: ClassVar[list[str]] = []
 
     def encode(self, column: Column) -> Codes:
         """Return -1 for every row."""
@@ -203,12 +198,6 @@ class Intervals(Encoder):
 
 
 _ENCODERS: dict[str, type[Encoder]] = {encoder.kind: encoder for encoder in (Flag, YesNo, Values, Intervals, Constant)}
-_FIELD_TYPES: dict[str, Callable[[Any], Any]] = {
-    "column": str,
-    "yes": str,
-    "values": lambda values: tuple(str(value) for value in values),
-    "thresholds": lambda thresholds: tuple(float(threshold) for threshold in thresholds),
-}
 
 
 def encoder_from(plain: Mapping[str, Any]) -> Encoder:
@@ -216,7 +205,11 @@ def encoder_from(plain: Mapping[str, Any]) -> Encoder:
     if plain["kind"] not in _ENCODERS:
         raise ValueError(f"there is no kind of column {plain['kind']!r}")
     encoder = _ENCODERS[plain["kind"]]
-    return encoder(**{field.name: _FIELD_TYPES[field.name](plain[field.name]) for field in fields(encoder)})
+    given: dict[str, Any] = {field.name: plain[field.name] for field in fields(encoder)}
+    for name, kind in (("values", str), ("thresholds", float)):
+        if name in given:
+            given[name] = tuple(kind(value) for value in given[name])
+    return encoder(**given | {name: str(given[name]) for name in ("column", "yes") if name in given})
 
 
 def choose_encoder(column: Column, bins: int, thresholds: list[float] | None) -> Encoder:
@@ -248,8 +241,8 @@ def choose_encoder(column: Column, bins: int, thresholds: list[float] | None) ->
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(np.isinf(column.numbers))[0])
         raise ValueError(f"Column {name!r} holds an infinite value (inf) in row {row}; replace it or drop the row.")
-    distinct = _distinct(numbers, max_n=bins)
-    if distinct is not None:
+    # Most columns of many numbers have many among their first values, which takes less time than all of them.
+    if len(np.unique(numbers[:100])) <= bins and len(distinct := np.unique(numbers)) <= bins:
         return Values(name, tuple(number_text(value) for value in distinct))
     return Intervals(name, quantile_cuts(numbers, bins))
 
@@ -260,7 +253,7 @@ def _choose_values(column: Column) -> Values | YesNo:
     yes = next((text for text in distinct if _YES_NO.get(text.strip().lower()) in words), None)
     if yes is not None and len(distinct) == 2:
         return YesNo(column.name, yes)
-    present = len(column.values) - (0 if column.missing is None else int(column.missing.sum()))
+    present = int(column.values.count())
     if len(distinct) > max(20, present // 2):
         raise ValueError(
             f"Column {column.name!r} holds {len(distinct):,} different texts in {present:,} rows, too many for "
@@ -276,14 +269,6 @@ def _is_flag(numbers: NDArray[Any]) -> bool:
         return bool(numbers.min() >= 0 and numbers.max() <= 1)
     # Most columns of other numbers are not 0/1 within their first values.
     return bool(np.isin(numbers[:100], (0, 1)).all() and ((numbers == 0) | (numbers == 1)).all())
-
-
-def _distinct(numbers: NDArray[Any], max_n: int) -> NDArray[Any] | None:
-    """Return the distinct numbers, sorted, or None if there are more than ``max_n``."""
-    if len(np.unique(numbers[:100])) > max_n:
-        return None
-    distinct = np.unique(numbers)
-    return distinct if len(distinct) <= max_n else None
 
 
 def quantile_cuts(numbers: NDArray[Any], bins: int) -> tuple[float, ...]:

@@ -113,10 +113,9 @@ class Prepare(TransformerMixin, BaseEstimator):
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted state as plain values."""
         check_is_fitted(self)
-        columns = [
-            {"kind": encoder.kind, "missing": encoder.column in self._with_missing, **vars(encoder)}
-            for encoder in self._encoders
-        ]
+        columns = []
+        for encoder in self._encoders:
+            columns.append({"kind": encoder.kind, "missing": encoder.column in self._with_missing, **vars(encoder)})
         return {"missing": self.missing, "bins": self.bins, "columns": columns}
 
     @classmethod
@@ -172,48 +171,39 @@ class Prepare(TransformerMixin, BaseEstimator):
         for column, cuts in (self.thresholds or {}).items():
             numbers = isinstance(cuts, Sequence) and not isinstance(cuts, str) and len(cuts) > 0
             if not numbers or not all(isinstance(cut, Real) and np.isfinite(cut) for cut in cuts):
-                raise ValueError(
-                    f"The thresholds of {column!r} must be a list of numbers such as [18, 60], not {cuts!r}."
-                )
+                allowed = "a list of numbers such as [18, 60]"
+                raise ValueError(f"The thresholds of {column!r} must be {allowed}, not {cuts!r}.")
 
     # ------------------------------------------------------------------ rows
 
     def _as_frame(self, X: Any) -> pd.DataFrame:
         if sp.issparse(X):
             raise ValueError("X is sparse, so it is a matrix already; pass it to the estimator directly.")
-        if hasattr(X, "to_pandas"):
-            X = X.to_pandas()
-        if isinstance(X, pd.DataFrame):
-            frame = X
-        else:
-            array = np.asarray(X)
+        frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+        if not isinstance(frame, pd.DataFrame):
+            array = np.asarray(frame)
             if array.ndim != 2:
-                raise ValueError(
-                    f"X must be a table with rows and columns, but it has {array.ndim} dimensions. Reshape your data."
-                )
+                found = f"it has {array.ndim} dimensions"
+                raise ValueError(f"X must be a table with rows and columns, but {found}. Reshape your data.")
             frame = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
-        if frame.shape[0] < 1 or frame.shape[1] < 1:
-            raise ValueError(
-                f"X has {frame.shape[0]} rows and {frame.shape[1]} columns; at least one of each is needed."
-            )
+        n_rows, n_columns = frame.shape
+        if n_rows < 1 or n_columns < 1:
+            raise ValueError(f"X has {n_rows} rows and {n_columns} columns; at least one of each is needed.")
         frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
         check_distinct(frame.columns)
         return frame
 
     def _codes(self, X: Any) -> tuple[pd.DataFrame, list[Codes]]:
+        """Return the columns of the fit, in the order of the fit, and their codes; other columns are left out."""
         check_is_fitted(self)
-        frame = self._known_columns(X)
-        return frame, _each(self._encode, _columns(frame), self._encoders)
-
-    def _known_columns(self, X: Any) -> pd.DataFrame:
-        """Return the columns of the fit, in the order of the fit; others are left out."""
         frame = self._as_frame(X)
         wanted = [encoder.column for encoder in self._encoders]
         missing = [column for column in wanted if column not in frame.columns]
         if missing:
             more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
             raise ValueError(f"The column {missing[0]!r}{more} is missing; new data needs all columns of the fit.")
-        return frame[wanted]
+        frame = frame[wanted]
+        return frame, _each(self._encode, _columns(frame), self._encoders)
 
     def _encode(self, column: Column, encoder: Encoder) -> Codes:
         codes = encoder.encode(column)

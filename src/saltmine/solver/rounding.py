@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, drop_trivial, repair_alterations
 from saltmine.data.bits import BitMatrix
-from saltmine.data.weights import Weights
+from saltmine.data.folding import Weights
 from saltmine.solver.relaxed.operator import Floats
 from saltmine.solver.scoring import description_length
 

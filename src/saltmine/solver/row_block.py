@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from saltmine.data.binary_model import BinaryModel, Bools
 from saltmine.data.bits import BitMatrix, Ints, Words, count_bits
-from saltmine.data.folding import group, row_keys
+from saltmine.data.folding import Weights, group, row_keys
 from saltmine.data.item_counts import count_hits, entries
 from saltmine.data.stacking import class_blocks
 from saltmine.data.validation import BinaryMatrix
-from saltmine.data.weights import Weights
 from saltmine.mdl.code_length import Costs, cross_weights
 from saltmine.solver import kernels
 from saltmine.solver.kernels import Pattern, WithoutPattern, make_state, make_without, pack_data

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.data.binary_model import Bools
-from saltmine.data.folding import column_keys, group
+from saltmine.data.folding import Weights, column_keys, group
 from saltmine.data.validation import BinaryMatrix
-from saltmine.data.weights import Weights
 
 # A seed is a row, or an item, with so many others that are most like it: few for small patterns, more where noise hides
 # the similarity of single ones.

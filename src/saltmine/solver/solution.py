@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from saltmine.data.binary_model import BinaryModel, Bools
 from saltmine.data.bits import BitMatrix
+from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.threads import ThreadTeam
 from saltmine.data.validation import BinaryMatrix
-from saltmine.data.weights import Weights
 from saltmine.mdl.code_length import make_costs
 from saltmine.mdl.scores import PatternScores, null_length
 from saltmine.solver.relaxed.operator import Operator

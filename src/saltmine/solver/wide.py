@@ -13,9 +13,9 @@ import numpy as np
 
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix, Ints, Layout, Words
+from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import Labels
-from saltmine.data.weights import Weights
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.mdl_search import search_sample

@@ -5,9 +5,9 @@ import pytest
 
 import saltmine.solver.relaxed.accelerated
 import saltmine.solver.relaxed.operator
+from saltmine.data.folding import Weights
 from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
-from saltmine.data.weights import Weights
 from saltmine.datasets import make_planted
 from saltmine.mdl.code_length import cross_weights
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from saltmine.data.folding import Weights
 from saltmine.data.threads import ThreadTeam, cut
-from saltmine.data.weights import Weights
 from saltmine.solver.relaxed import operator
 from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator, make_operator
 from saltmine.solver.relaxed.sparse_kernels import multiply_rows

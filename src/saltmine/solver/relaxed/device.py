@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from saltmine.data.folding import Weights
 from saltmine.data.validation import BinaryMatrix
-from saltmine.data.weights import Weights
 from saltmine.solver.relaxed.operator import OnItems, OnRows
 from saltmine.solver.relaxed.step_kernels import (
     HALF,

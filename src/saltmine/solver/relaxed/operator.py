@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from saltmine.data.folding import Weights
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
-from saltmine.data.weights import Weights
 from saltmine.solver.relaxed import sparse_kernels
 
 Floats = NDArray[np.floating]

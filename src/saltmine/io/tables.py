@@ -1,4 +1,4 @@
-"""Tables in text files: csv, tsv and the like."""
+"""Tables: csv, tsv and other delimited text, and Parquet."""
 
 from __future__ import annotations
 
@@ -12,21 +12,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from saltmine.io.files import (
-    ReadError,
-    check_no_zero_byte,
-    choose_separator,
-    decode,
-    is_compressed,
-    is_utf8,
-    opened,
-    read_bytes,
-    records,
-    suffix_of,
-    summary,
-)
+from saltmine.extras import needing
+from saltmine.io import files
+from saltmine.io.files import ReadError, parsing, read_bytes
 from saltmine.io.labels import table_of_frame
 from saltmine.io.table import ColumnArg, PathArg, Table
 from saltmine.names import as_text, check_distinct
@@ -76,9 +68,8 @@ def read_csv(
     if file.columns[0] == _UNNAMED:
         unnamed = frame.pop(_UNNAMED)
         if unnamed.hasnans or not unnamed.is_unique:
-            raise ReadError(
-                "the first column has no name, and its values repeat or are missing; give it a name or remove it."
-            )
+            problem = "the first column has no name, and its values repeat or are missing"
+            raise ReadError(f"{problem}; give it a name or remove it.")
         names = as_text(unnamed)
     return table_of_frame(frame, file.place, names, target=target, row_names=row_names, group=group, labels=labels)
 
@@ -101,19 +92,19 @@ class _File:
     @classmethod
     def load(cls, path: Path, separator: str | None, encoding: str) -> _File:
         """Return a file after checking its text and its header."""
-        is_utf8_on_disk = is_utf8(encoding) and path.is_file() and not is_compressed(path)
+        is_utf8_on_disk = files.is_utf8(encoding) and path.is_file() and not files.is_compressed(path)
         scanned = _scan_ascii(path) if is_utf8_on_disk else None
         if scanned is not None:
             contents, (data, has_blanks) = None, scanned
         else:
             data = read_bytes(path)
             # ASCII is UTF-8, and checking for ASCII is much cheaper than decoding.
-            if not (is_utf8(encoding) and data.isascii()):
-                data = decode(data, encoding).encode()
-            check_no_zero_byte(data)
+            if not (files.is_utf8(encoding) and data.isascii()):
+                data = files.decode(data, encoding).encode()
+            files.check_no_zero_byte(data)
             contents, has_blanks = data, b" " in data
         header = next((line for line in io.BytesIO(data) if line.strip()), b"").decode()
-        separator = choose_separator(separator, header, _SEPARATORS.get(suffix_of(path), _OTHER_SEPARATORS))
+        separator = files.choose_separator(separator, header, _SEPARATORS.get(files.suffix_of(path), _OTHER_SEPARATORS))
         if not separator.isascii():
             raise ReadError(f"the separator {separator!r} is not one character in ASCII; use another one.")
         return cls(path, contents, is_utf8_on_disk, has_blanks, separator, _column_names(data, separator))
@@ -158,9 +149,7 @@ class _File:
 
     def _has_blanks_before_fields(self) -> bool:
         # Without such blanks pandas need not look for them, which makes it a third faster.
-        if not self.has_blanks:
-            return False
-        data = self.data
+        data = self.data if self.has_blanks else b""
         return any(edge + b" " in data for edge in (self.separator.encode(), b"\n"))
 
     def place(self, row: int) -> str:
@@ -191,7 +180,7 @@ class _File:
             number, _ = deque(self._records(), maxlen=1).pop()
             return ReadError("a quote is opened in this row and never closed; close it.", number)
         return self._ragged_line() or ReadError(
-            f"pandas cannot read this table ({summary(error)}); check the separator and the quotes."
+            f"pandas cannot read this table ({files.summary(error)}); check the separator and the quotes."
         )
 
 
@@ -201,7 +190,7 @@ def _scan_ascii(path: Path) -> tuple[bytes, bool] | None:
     The file is not kept in memory, which is much cheaper than reading it.
     """
     has_blanks = False
-    with opened(path) as stream:
+    with files.opened(path) as stream:
         beginning = chunk = stream.read(_CHUNK_BYTES)
         while chunk:
             if not chunk.isascii() or b"\0" in chunk:
@@ -218,7 +207,7 @@ def _scan_ascii(path: Path) -> tuple[bytes, bool] | None:
 def _nonblank_records(data: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the fields of all lines that are not blank, header included, with their line numbers."""
     lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
-    for number, fields in records(lines, separator):
+    for number, fields in files.records(lines, separator):
         if len(fields) > 1 or any(field.strip() for field in fields):
             yield number, fields
 
@@ -254,10 +243,8 @@ def _check_header(number: int, columns: list[str]) -> None:
     is_counted = len(columns) > 2 and columns in (counts[:-1], counts[1:])
     if len(set(numbers)) < len(numbers) or (len(numbers) == len(columns) and not is_counted):
         listed = ", ".join(columns[:5]) + (", ..." if len(columns) > 5 else "")
-        raise ReadError(
-            f"{listed} looks like data, but the file needs a header; add a line with the column names.",
-            number,
-        )
+        problem = f"{listed} looks like data, but the file needs a header; add a line with the column names."
+        raise ReadError(problem, number)
 
 
 def _is_number(name: str) -> bool:
@@ -277,7 +264,79 @@ def _decimal_mark(data: bytes) -> str:
 
 
 def _ragged(number: int, n_fields: int, width: int) -> ReadError:
-    return ReadError(
-        f"{n_fields} fields where there are {width} columns; fix the line, or name the separator.",
-        number,
+    problem = f"{n_fields} fields where there are {width} columns; fix the line, or name the separator."
+    return ReadError(problem, number)
+
+
+def read_parquet(
+    path: Path,
+    *,
+    target: ColumnArg = None,
+    row_names: str | None = None,
+    group: ColumnArg = None,
+    labels: PathArg = None,
+) -> Table:
+    """Read a Parquet table.
+
+    A stored index of pandas names the rows if it is distinct and not just a count; it is not data.
+
+    Parameters
+    ----------
+    path : Path
+    target : str, optional
+        Column with the classes; with ``labels``, column of the label file.
+    row_names : str, optional
+        Column with the names of the rows.
+    group : str, optional
+        Column that tells which rows belong together.
+    labels : path, optional
+        File with the classes of the rows.
+    """
+    frame, index = _frame(path)
+    if len(frame) == 0:
+        raise ReadError("there are no rows, so there is no data in the file.")
+    used = [str(name) for name in (target, row_names, group)]
+    names = _take_index(frame, [name for name in index if name not in used])
+    return table_of_frame(
+        frame, lambda row: f"row {row + 1}", names, target=target, row_names=row_names, group=group, labels=labels
     )
+
+
+def _frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    """Return all columns, and the names of those that are an index of pandas."""
+    with needing("parquet", "Reading a Parquet file"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    data = read_bytes(path)
+    with parsing("Parquet file"):
+        file = pq.ParquetFile(pa.BufferReader(data))
+        check_distinct(file.schema_arrow.names, "columns", ReadError)
+        stored = file.read()
+        for position, field in enumerate(stored.schema):
+            if not _is_plain(pa.types, field.type):
+                raise ReadError(
+                    f"the column {field.name!r} holds {field.type}, not numbers or text; split it or leave it out."
+                )
+            if pa.types.is_decimal(field.type):
+                stored = stored.set_column(position, field.name, stored.column(position).cast(pa.float64()))
+        metadata = stored.schema.pandas_metadata or {}
+        # An index that only counts may be stored as begin and end, not as the name of a column.
+        index = [name for name in metadata.get("index_columns", []) if isinstance(name, str)]
+        # The metadata of pandas would turn some names into numbers and hide other columns in the index.
+        return stored.to_pandas(ignore_metadata=True), index
+
+
+def _is_plain(types: Any, kind: Any) -> bool:
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    is_binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+    return not (types.is_nested(kind) or is_binary)
+
+
+def _take_index(frame: pd.DataFrame, index: list[str]) -> NDArray[Any] | None:
+    """Remove the index from the frame, and return it as names of the rows if it is distinct and not just a count."""
+    parts = [frame.pop(name) for name in index]
+    if not parts or (len(parts) == 1 and np.array_equal(parts[0], np.arange(len(frame)))):
+        return None
+    names = as_text(" ".join(map(str, row)) for row in zip(*parts, strict=True))
+    return names if len(set(names)) == len(names) else None
