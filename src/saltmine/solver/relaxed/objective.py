@@ -45,6 +45,15 @@ class Projection:
     G: Floats
 
 
+@dataclass
+class Descent:
+    """The result of a descent: factors, iterations, and the objective at the start and at every check."""
+
+    factors: Factors
+    n_iter: int
+    history: list[float]
+
+
 class RelaxedObjective:
     """``F = 1/2 (mu sum_a ||D_a - Y_a (X+V_a)^T||^2 + G + S)``.
 
