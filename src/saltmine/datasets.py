@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-__all__ = ["C2", "C3", "C4", "Planted", "make_planted"]
-
 #: Which classes use which pattern, for 2, 3 and 4 classes; repeated up to the rank.
 C2 = np.array([[1, 0, 1], [1, 1, 0]], dtype=bool)
 C3 = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], dtype=bool)

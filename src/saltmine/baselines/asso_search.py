@@ -333,8 +333,7 @@ def distinct_sets(candidates: Words) -> Words:
     _, first = np.unique(candidates, axis=0, return_index=True)
     distinct = candidates[np.sort(first)]
     sizes = count_bits(distinct)
-    kept: Words = distinct[sizes >= min(2, sizes.max(initial=1))]
-    return kept
+    return np.asarray(distinct[sizes >= min(2, sizes.max(initial=1))])
 
 
 def best_over_taus(

@@ -86,8 +86,7 @@ def class_weights(bits: BitMatrix) -> Floats:
     to any number of classes.
     """
     ones = bits.class_counts.sum(axis=1)
-    weights: Floats = ones / ones.mean()
-    return weights
+    return np.asarray(ones / ones.mean())
 
 
 def cover_by_ranks(start: GreedyCover, ranks: Ranks, on_step: OnStep) -> GreedyCover:
@@ -194,8 +193,7 @@ def _nearest(columns: Words, counts: Ints, item: int, n_rows: int, min_support: 
     together = count_bits(columns & columns[item])
     surprise = (together - counts[item] * counts / n_rows) / np.sqrt(np.maximum(counts, 1))
     surprise[(together < min_support) | (np.arange(len(counts)) == item)] = 0
-    nearest: NDArray[np.intp] = np.argsort(-surprise, kind="stable")[: min(N_NEAREST, np.count_nonzero(surprise > 0))]
-    return nearest
+    return np.argsort(-surprise, kind="stable")[: min(N_NEAREST, np.count_nonzero(surprise > 0))]
 
 
 def _maximal_sets(

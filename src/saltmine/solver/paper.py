@@ -100,7 +100,8 @@ def palm(
     for iteration in range(1, max_iter + 1):
         X = _step(X, objective.gradient_X(X, V, projection), objective.modulus_X(projection))
         if alterations:
-            V = _step_classes(V, objective.gradient_V(X, V, Y, projection), objective.modulus_V(projection))
+            of_classes = zip(V, objective.gradient_V(X, V, Y, projection), objective.modulus_V(projection), strict=True)
+            V = np.stack([_step(*of_class) for of_class in of_classes])
         gram = objective.gram(X + V)
         Y = _step(Y, objective.gradient_Y(X, V, Y, gram), objective.modulus_Y(gram))
         projection = objective.project(Y)
@@ -119,10 +120,6 @@ def _step(point: Floats, gradient: Floats, modulus: float) -> Floats:
     gradient *= -step
     gradient += point
     return relaxed.prox_binary(gradient, step)
-
-
-def _step_classes(points: Floats, gradients: Floats, moduli: Floats) -> Floats:
-    return np.stack([_step(*of_class) for of_class in zip(points, gradients, moduli, strict=True)])
 
 
 def _value(objective: RelaxedObjective, factors: Factors, projection: relaxed.Projection) -> float:
