@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits
 from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
+from saltmine.solver.paper import palm
 from saltmine.solver.relaxed.objective import Factors, RelaxedObjective
 from saltmine.solver.relaxed.operator import make_operator
-from saltmine.solver.relaxed.palm import palm
 
 Floats = NDArray[np.floating]
 Many = list[Floats]

@@ -13,8 +13,7 @@ import numpy as np
 from experiments.experiment import Experiment, Row, Task
 from experiments.measuring import timed
 from saltmine.comparison import load_compiled
-from saltmine.datasets import Planted, make_planted
-from saltmine.datasets.planted import membership_of
+from saltmine.datasets import Planted, make_planted, membership_of
 from saltmine.methods import make
 from saltmine.metrics import (
     alteration_precision,

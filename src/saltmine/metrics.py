@@ -133,8 +133,8 @@ def residual(model: Any, X: Any, y: Any) -> int:
     """
     parts = _Factors.of(model)
     alterations = for_every_class(parts.alterations, len(class_numbers(y)[0]))
-    data, binary = _stack(X, y, parts.components, alterations, parts.usage, getattr(model, "binarize", None))
-    return int(BitMatrix(data.matrix, data.blocks).noise_counts(binary).sum())
+    bits, binary = _stack(X, y, (parts.components, alterations, parts.usage), getattr(model, "binarize", None))
+    return int(bits.noise_counts(binary).sum())
 
 
 def description_length(X: Any, y: Any, components: ArrayLike, alterations: ArrayLike, usage: ArrayLike) -> float:
@@ -156,20 +156,14 @@ def description_length(X: Any, y: Any, components: ArrayLike, alterations: Array
     >>> with_patterns < without
     True
     """
-    shared, altered, used = (np.asarray(factor).astype(bool) for factor in (components, alterations, usage))
-    data, binary = _stack(X, y, shared, altered, used)
-    return scoring.description_length(BitMatrix(data.matrix, data.blocks), binary)
+    return scoring.description_length(*_stack(X, y, (components, alterations, usage)))
 
 
 def _stack(
-    X: Any,
-    y: Any,
-    components: NDArray[np.bool_],
-    alterations: NDArray[np.bool_],
-    usage: NDArray[np.bool_],
-    binarize: float | None = None,
-) -> tuple[StackedMatrix, BinaryModel]:
-    """Return data and factors stacked by class, with all items."""
+    X: Any, y: Any, factors: tuple[ArrayLike, ...], binarize: float | None = None
+) -> tuple[BitMatrix, BinaryModel]:
+    """Return data and factors (components, alterations and usage) stacked by class, with all items."""
+    components, alterations, usage = (np.asarray(factor).astype(bool) for factor in factors)
     names = TableNames.of(X)
     reject_unreadable(X, names)
     matrix = as_binary(check_array(X, accept_sparse="csr", ensure_all_finite=False), binarize, names)
@@ -184,7 +178,8 @@ def _stack(
             f"({matrix.shape[0]}, r), not {components.shape}, {alterations.shape} and {usage.shape}."
         )
     data = StackedMatrix.from_rows(matrix, numbers, len(classes), keep_absent=True)
-    return data, BinaryModel(components.T, alterations.transpose(0, 2, 1), usage[data.order])
+    model = BinaryModel(components.T, alterations.transpose(0, 2, 1), usage[data.order])
+    return BitMatrix(data.matrix, data.blocks), model
 
 
 def _comparable(truth: Any, model: Any) -> tuple[Any, _Factors]:

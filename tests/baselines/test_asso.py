@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from saltmine.baselines.asso import Asso
-from saltmine.baselines.asso_search import TAUS, associations, check_size, distinct_sets
-from saltmine.baselines.greedy_cover import GreedyCover, item_layout
+from saltmine.baselines.asso_search import TAUS, GreedyCover, associations, check_size, distinct_sets, item_layout
 from saltmine.data.bits import BitMatrix
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure, residual

@@ -5,9 +5,9 @@ import sys
 import numpy as np
 import pytest
 
+from saltmine.baselines.asso_search import item_layout
 from saltmine.baselines.dbssl import SOURCES, Dbssl, MdlDbssl
 from saltmine.baselines.dbssl_search import class_weights, default_constellations, itemset_patterns
-from saltmine.baselines.greedy_cover import item_layout
 from saltmine.data.bits import BitMatrix
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure

@@ -206,7 +206,7 @@ def test_patterns_are_sorted_by_the_class_that_uses_them():
 def test_an_item_is_shared_where_all_classes_have_it_and_an_alteration_elsewhere():
     entries = np.array([[[0.9], [0.8], [0.1], [0.9], [0.0]], [[1.0], [0.9], [0.7], [0.2], [0.1]]])
     objective = Alterations(entries.min(axis=0), np.ones((2, 1), dtype=bool), np.ones(2), 1.0)
-    objective.altered = entries - entries.min(axis=0)
+    objective.patterns = entries
     usage = np.array([[1.0], [1.0], [0.0], [1.0], [1.0], [1.0]])
     blocks = [slice(0, 3), slice(3, 6)]
     carried = entries[:, :, 0] > 0.5

@@ -1,19 +1,40 @@
-"""The search of Asso (Miettinen et al. 2008): candidates from associations between items, and the best threshold."""
+"""The search of Asso (Miettinen et al. 2008), and the greedy cover that it shares with Dbssl.
+
+Candidates from associations between items become patterns one after the other. Candidates and rows are bit sets over
+the items, (K, W) and (m, W). A cell is *open* while no pattern covers it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from saltmine.baselines.greedy_cover import Choice, GreedyCover, OnProgress, rescaled, run_panels, without_rank
 from saltmine.compiled import compiled
+from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bit_kernels import count_ones
-from saltmine.data.bits import BitMatrix, Words, count_bits
+from saltmine.data.bits import BitMatrix, Ints, Layout, Words, count_bits
 from saltmine.data.threads import ThreadTeam, cut
+from saltmine.mdl.code_length import item_codes
 from saltmine.progress import OnStep
-from saltmine.solver.solution import Solution
+from saltmine.solver.scoring import code_length, null_length
+from saltmine.solver.solution import Solution, rescale
 
+Floats = NDArray[np.float64]
+#: The next candidate and the rows that may use it, all or those of a class; None where there is none.
+Choice = tuple[int, slice | None] | None
+#: Called often with the share of the work that is done; may raise to end the search.
+OnProgress = Callable[[float], None]
+
+# A loop over a list of words takes about this many times as long per word as a loop over all words.
+SPARSE_WORD_COST = 3
+# Panels between two calls of a progress callback: about a tenth of a second of work.
+PANELS_PER_REPORT = 64
+# A cover without a given rank ends when this many patterns in a row have not shortened the description.
+PATIENCE = 10
 # Thresholds to try first, then steps to both sides of the best one.
 TAUS, FINE_STEPS = tuple(k / 10 for k in range(1, 11)), (0.05, 0.025)
 # Smaller gains, as a share of the gain of a one, are rounding errors.
@@ -22,6 +43,204 @@ MIN_GAIN = 1e-6
 MAX_ITEMS, MAX_CELLS = 50_000, 200_000_000
 
 ONE_BIT = np.uint64(1)
+
+
+class OpenCells(NamedTuple):
+    """The cells that no pattern covers yet, and what covering them is worth."""
+
+    ones: Words  # (m, W)
+    zeros: Words  # (m, W)
+    class_of: Ints  # (m,): class of a row
+    w_plus: float  # gain of a covered one
+    w_minus: float  # cost of a covered zero
+
+
+@compiled()
+def count_covered(items: Words, words: Iterable[int], ones: Words, zeros: Words) -> tuple[int, int]:
+    """Count the open ones and the open zeros of a row that a set of items covers, in some of its words."""
+    covered_ones, covered_zeros = 0, 0
+    for w in words:
+        covered_ones += count_ones(items[w] & ones[w])
+        covered_zeros += count_ones(items[w] & zeros[w])
+    return covered_ones, covered_zeros
+
+
+@compiled()
+def gains_of_rows(candidate: Words, rows: Ints, cells: OpenCells, gains: Floats) -> None:
+    """Write what each of these rows gains by using a candidate."""
+    for k, row in enumerate(rows):
+        ones, zeros = count_covered(candidate, range(len(candidate)), cells.ones[row], cells.zeros[row])
+        gains[k] = cells.w_plus * ones - cells.w_minus * zeros
+
+
+@compiled()
+def add_gains(
+    candidates: Words, first: int, last: int, items: Words, rows: Ints, cells: OpenCells, gains: Floats
+) -> None:
+    """Add to ``gains``, (K, c), what changes for the candidates ``first`` to ``last`` when rows use a pattern.
+
+    ``items`` are those of the pattern, and the cells are as they were before. A pattern without items stands for the
+    beginning: what the rows gain by every candidate is added. Rows that lose by a candidate do not use it.
+    """
+    beginning, n_words = not items.any(), candidates.shape[1]
+    for k in range(first, last):
+        candidate = candidates[k]
+        common = candidate & items
+        common_words = np.flatnonzero(common)
+        if not beginning and len(common_words) == 0:
+            continue
+        words = np.flatnonzero(candidate)
+        # Candidates of data with many items, such as texts, have mostly empty words.
+        sparse = SPARSE_WORD_COST * len(words) < n_words
+        for row in rows:
+            ones_of_row, zeros_of_row = cells.ones[row], cells.zeros[row]
+            if sparse:
+                ones, zeros = count_covered(candidate, words, ones_of_row, zeros_of_row)
+            else:
+                ones, zeros = count_covered(candidate, range(n_words), ones_of_row, zeros_of_row)
+            gained = max(cells.w_plus * ones - cells.w_minus * zeros, 0.0)
+            if not beginning:
+                lost_ones, lost_zeros = count_covered(common, common_words, ones_of_row, zeros_of_row)
+                rest = cells.w_plus * (ones - lost_ones) - cells.w_minus * (zeros - lost_zeros)
+                gained = max(rest, 0.0) - gained
+            gains[k, cells.class_of[row]] += gained
+
+
+def item_layout(n_items: int) -> Layout:
+    """Return the layout of bit sets over the items."""
+    return Layout([slice(0, n_items)], np.ones(n_items, dtype=np.int64))
+
+
+def run_panels(
+    team: ThreadTeam, task: Callable[..., None], panels: Sequence[tuple[Any, ...]], on_progress: OnProgress
+) -> None:
+    """Run panels of work on all threads and report progress in between."""
+    for first in range(0, len(panels), PANELS_PER_REPORT):
+        on_progress(first / len(panels))
+        team.run(task, panels[first : first + PANELS_PER_REPORT])
+
+
+def without_rank(bits: BitMatrix, on_step: OnStep) -> OnProgress:
+    """Return a progress callback for the search of candidates, when there are no patterns yet."""
+    length = null_length(bits)
+    return lambda done: on_step(0, length, done)
+
+
+class Pattern(NamedTuple):
+    """A candidate that became a pattern, and the state of the cover after it."""
+
+    items: Words  # (W,)
+    rows: Ints  # those that use it
+    loss: Floats  # (c,): weighted errors of every class
+    length: float  # f
+
+
+class GreedyCover:
+    """Data that is covered by candidates, one after the other; a row uses one where it gains by it.
+
+    A row gains ``w_plus`` by every open one that is covered and loses ``w_minus`` by every open zero. What the rows of
+    a class gain together by a candidate is in ``gains``, (K, c); only rows that use a new pattern are counted again.
+
+    Parameters
+    ----------
+    bits : BitMatrix
+    candidates : (K, W) words
+        Bit sets over the items.
+    team : ThreadTeam
+    w_plus, w_minus : float
+    on_step : function
+        Called often with the number of patterns, f, and a rough estimate of the share of the work that is done; may
+        raise to end the search.
+    """
+
+    def __init__(
+        self,
+        bits: BitMatrix,
+        candidates: Words,
+        team: ThreadTeam,
+        w_plus: float = 1.0,
+        w_minus: float = 1.0,
+        on_step: OnStep = lambda rank, length, done: None,
+    ) -> None:
+        self.bits, self.candidates = bits, candidates
+        self.patterns: list[Pattern] = []
+        self._team, self._on_step = team, on_step
+        self._null_length = null_length(bits)
+        self._layout = item_layout(bits.shape[1])
+        ones = self._layout.pack(bits.rows())
+        class_of = np.repeat(np.arange(len(bits.blocks)), bits.class_sizes)
+        self._cells = OpenCells(ones, self._layout.row_mask & ~ones, class_of, float(w_plus), float(w_minus))
+        self._codes, self._table_length = item_codes(bits.item_counts), 0.0
+        self._noise = bits.item_counts.copy()
+        self.gains = np.zeros((len(candidates), len(bits.blocks)))
+        self._add_gains(np.zeros_like(self._layout.row_mask), np.arange(bits.shape[0]))
+
+    def copy(self, on_step: OnStep) -> Self:
+        """Return an independent copy that reports to ``on_step``."""
+        other = copy.copy(self)
+        other._on_step = on_step
+        other.patterns, other.gains, other._noise = list(self.patterns), self.gains.copy(), self._noise.copy()
+        other._cells = self._cells._replace(ones=self._cells.ones.copy(), zeros=self._cells.zeros.copy())
+        return other
+
+    @property
+    def loss(self) -> Floats:
+        """Weighted errors of every class, (c,): open ones and covered zeros."""
+        return self.patterns[-1].loss if self.patterns else self._cells.w_plus * self.bits.class_counts.sum(axis=1)
+
+    @property
+    def length(self) -> float:
+        """The description length f."""
+        return self.patterns[-1].length if self.patterns else self._null_length
+
+    def run(self, choose: Callable[[Self], Choice], until_shortest: bool) -> None:
+        """Add patterns until ``choose`` returns None; ``until_shortest`` keeps those up to the lowest f."""
+        lengths = [self.length]
+        while (choice := choose(self)) is not None:
+            self.add(*choice)
+            lengths.append(self.length)
+            if until_shortest and len(lengths) - int(np.argmin(lengths)) > PATIENCE:
+                break
+        if until_shortest:
+            # No pattern can be added afterwards: the gains still count those that are deleted here.
+            del self.patterns[int(np.argmin(lengths)) :]
+
+    def add(self, candidate: int, block: slice | None = None) -> None:
+        """Make a candidate a pattern of the rows that gain by it, among all rows or those of a block."""
+        items, loss, cells = self.candidates[candidate], self.loss, self._cells
+        rows = np.arange(self.bits.shape[0])[block or slice(None)]
+        gains = np.empty(len(rows))
+        gains_of_rows(items, rows, cells, gains)
+        users = rows[gains > 0]
+        self._add_gains(items, users)
+        ones, zeros = (self._layout.unpack(part[users] & items) for part in (cells.ones, cells.zeros))
+        self._noise += zeros.sum(axis=0) - ones.sum(axis=0)
+        cells.ones[users] &= ~items
+        cells.zeros[users] &= ~items
+        self._table_length += float(self._codes[self._layout.unpack(items[None])[0]].sum())
+        used = np.array([len(pattern.rows) for pattern in self.patterns] + [len(users)])
+        length = code_length(self.bits, used, self._noise) + self._table_length
+        gained = np.bincount(cells.class_of[users], gains[gains > 0], minlength=len(self.bits.blocks))
+        self.patterns.append(Pattern(items, users, loss - gained, length))
+
+    def _add_gains(self, items: Words, rows: Ints) -> None:
+        """Update the gains before these rows use a pattern of these items; an empty pattern computes them first."""
+        parts = cut(len(self.candidates), len(rows) * self.candidates.shape[1])
+        panels = [(self.candidates, p.start, p.stop, items, rows, self._cells, self.gains) for p in parts]
+        rank = len(self.patterns)
+        done = rank / (rank + PATIENCE)
+        run_panels(self._team, add_gains, panels, lambda _: self._on_step(rank, self.length, done))
+
+    def solution(self, class_weights: Floats) -> Solution:
+        """Return the patterns as a model, with the errors, weighted by class, after every pattern."""
+        (m, n), rank = self.bits.shape, len(self.patterns)
+        X, Y = np.zeros((n, rank), dtype=bool), np.zeros((m, rank), dtype=bool)
+        for s, pattern in enumerate(self.patterns):
+            X[:, s] = self._layout.unpack(pattern.items[None])[0]
+            Y[pattern.rows, s] = True
+        model = BinaryModel(X, np.zeros((len(self.bits.blocks), n, rank), dtype=bool), Y)
+        history = [float(class_weights @ pattern.loss) for pattern in self.patterns]
+        return Solution(model, self.length, self.length, n_iter=max(rank, 1), history=history)
 
 
 def asso(
@@ -114,8 +333,7 @@ def distinct_sets(candidates: Words) -> Words:
     _, first = np.unique(candidates, axis=0, return_index=True)
     distinct = candidates[np.sort(first)]
     sizes = count_bits(distinct)
-    kept: Words = distinct[sizes >= min(2, sizes.max(initial=1))]
-    return kept
+    return np.asarray(distinct[sizes >= min(2, sizes.max(initial=1))])
 
 
 def best_over_taus(
@@ -126,7 +344,7 @@ def best_over_taus(
 ) -> tuple[float, GreedyCover]:
     """Return the tau with the shortest description and its cover; a tau that is given is used."""
     if tau is not None:
-        return tau, cover_by(candidates_at(tau, rescaled(on_step, 0.0, 0.1)), rescaled(on_step, 0.1, 1.0))
+        return tau, cover_by(candidates_at(tau, rescale(on_step, 0.0, 0.1)), rescale(on_step, 0.1, 1.0))
     best, shortest = 0.0, None
     tried = set[int]()
     n_trials, trial = len(TAUS) + 2 * len(FINE_STEPS), 0
@@ -136,12 +354,12 @@ def best_over_taus(
             trial += 1
             if not 0 < at <= 1:
                 continue
-            candidates = candidates_at(at, rescaled(on_step, begin, middle))
+            candidates = candidates_at(at, rescale(on_step, begin, middle))
             # Many thresholds give the same candidates, such as all that are too high for any pair of items.
             if hash(candidates.tobytes()) in tried:
                 continue
             tried.add(hash(candidates.tobytes()))
-            cover = cover_by(candidates, rescaled(on_step, middle, end))
+            cover = cover_by(candidates, rescale(on_step, middle, end))
             if shortest is None or cover.length < shortest.length:
                 best, shortest = at, cover
     assert shortest is not None  # the first threshold has candidates

@@ -42,14 +42,10 @@ class _SharedAndClassWise(PatternModel):
         check_count("min_support", self.min_support)
         check_count("max_candidates", self.max_candidates)
 
-    def _ranks_to_try(self, n_classes: int) -> list[tuple[int, ...] | None] | None:
-        raise NotImplementedError  # each estimator has its own
-
-    def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
+    def _search_at(self, bits: BitMatrix, ranks: Sequence[tuple[int, ...] | None] | None) -> Solution:
         # Compiled code would slow the import.
         from saltmine.baselines.dbssl_search import CandidateOptions, dbssl
 
-        ranks = self._ranks_to_try(len(bits.blocks))
         options = CandidateOptions(self.candidates, self.tau, self.min_support, self.max_candidates)
         return self._run_once(lambda on_step: dbssl(bits, ranks, options, on_step))
 
@@ -113,8 +109,8 @@ class Dbssl(_SharedAndClassWise):
         super()._check_parameters()
         check_ranks(self.ranks)
 
-    def _ranks_to_try(self, n_classes: int) -> list[tuple[int, ...] | None]:
-        return [None if self.ranks is None else spread_ranks(self.ranks, n_classes)]
+    def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
+        return self._search_at(bits, [None if self.ranks is None else spread_ranks(self.ranks, len(bits.blocks))])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -165,7 +161,7 @@ class MdlDbssl(_SharedAndClassWise):
         for ranks in self.constellations:
             check_ranks(ranks, "every entry of constellations", or_none=False)
 
-    def _ranks_to_try(self, n_classes: int) -> list[tuple[int, ...] | None] | None:
-        if self.constellations is None:
-            return None
-        return [spread_ranks(ranks, n_classes, "an entry of constellations") for ranks in self.constellations]
+    def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
+        given, name = self.constellations, "an entry of constellations"
+        ranks = None if given is None else [spread_ranks(ranks, len(bits.blocks), name) for ranks in given]
+        return self._search_at(bits, ranks)

@@ -9,12 +9,12 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.baselines.asso_search import MIN_GAIN, associations, best_over_taus, check_size, distinct_sets
-from saltmine.baselines.greedy_cover import Choice, Floats, GreedyCover, OnProgress, item_layout, rescaled, without_rank
+from saltmine.baselines import asso_search
+from saltmine.baselines.asso_search import Choice, Floats, GreedyCover, OnProgress, distinct_sets, without_rank
 from saltmine.data.bits import BitMatrix, Ints, Words, count_bits
 from saltmine.data.threads import ThreadTeam
 from saltmine.progress import OnStep
-from saltmine.solver.solution import Solution
+from saltmine.solver.solution import Solution, rescale
 
 #: Numbers of shared patterns and of those of every class; None where the description length says when to stop.
 Ranks = tuple[int, ...] | None
@@ -53,15 +53,15 @@ def dbssl(
         begin = 0.5
         if tried is None:
             begin = 0.6
-            free = cover_by_ranks(start, None, rescaled(on_step, 0.5, begin))
+            free = cover_by_ranks(start, None, rescale(on_step, 0.5, begin))
             yield free
             tried = default_constellations(len(free.patterns), len(bits.blocks))
         steps = np.linspace(begin, 1, len(tried) + 1)
         for k, ranks in enumerate(tried):
-            yield cover_by_ranks(start, ranks, rescaled(on_step, steps[k], steps[k + 1]))
+            yield cover_by_ranks(start, ranks, rescale(on_step, steps[k], steps[k + 1]))
 
     with ThreadTeam() as team:
-        start = _start(bits, largest, options, team, rescaled(on_step, 0.0, 0.5))
+        start = _start(bits, largest, options, team, rescale(on_step, 0.0, 0.5))
         best = min(covers(start, constellations), key=lambda cover: cover.length)
     return best.solution(class_weights(bits))
 
@@ -86,8 +86,7 @@ def class_weights(bits: BitMatrix) -> Floats:
     to any number of classes.
     """
     ones = bits.class_counts.sum(axis=1)
-    weights: Floats = ones / ones.mean()
-    return weights
+    return np.asarray(ones / ones.mean())
 
 
 def cover_by_ranks(start: GreedyCover, ranks: Ranks, on_step: OnStep) -> GreedyCover:
@@ -97,7 +96,7 @@ def cover_by_ranks(start: GreedyCover, ranks: Ranks, on_step: OnStep) -> GreedyC
     shared_weights = SHARED_WEIGHTS if ranks is None or (ranks[0] and any(ranks[1:])) else SHARED_WEIGHTS[:1]
     covers, count = [], len(shared_weights)
     for k, shared_weight in enumerate(shared_weights):
-        cover = start.copy(rescaled(on_step, k / count, (k + 1) / count))
+        cover = start.copy(rescale(on_step, k / count, (k + 1) / count))
         _cover(cover, ranks, weights, shared_weight)
         covers.append(cover)
     return min(covers, key=lambda cover: cover.length if ranks is None else float(weights @ cover.loss))
@@ -115,7 +114,7 @@ def _cover(cover: GreedyCover, ranks: Ranks, weights: Floats, shared_weight: flo
         best = np.argmax(gains, axis=0)
         gained = gains[best, np.arange(len(kinds))]
         # Leave out kinds whose rank is reached and kinds without a gain.
-        open_kinds = [k for k in range(len(kinds)) if left[k] and gained[k] > MIN_GAIN]
+        open_kinds = [k for k in range(len(kinds)) if left[k] and gained[k] > asso_search.MIN_GAIN]
         if not open_kinds:
             return None
         kind = max(open_kinds, key=lambda k: gained[k] * (1.0 if k else shared_weight))
@@ -128,13 +127,13 @@ def _cover(cover: GreedyCover, ranks: Ranks, weights: Floats, shared_weight: flo
 def _start(bits: BitMatrix, ranks: Ranks, options: CandidateOptions, team: ThreadTeam, on_step: OnStep) -> GreedyCover:
     """Return a cover without patterns by all candidates; a missing tau is chosen with associations alone."""
     # Associations of all rows and of every class.
-    check_size(bits.shape, "Dbssl", n_tables=1 + len(bits.blocks))
+    asso_search.check_size(bits.shape, "Dbssl", n_tables=1 + len(bits.blocks))
 
     def associated(tau: float, on_step: OnStep) -> Words:
         words = [None, *(bits.layout.words(a) for a in range(len(bits.blocks)))]
         on_progress = without_rank(bits, on_step)
         # Duplicates are dropped table by table, which saves memory.
-        tables = [distinct_sets(associations(bits, tau, team, on_progress, part)) for part in words]
+        tables = [distinct_sets(asso_search.associations(bits, tau, team, on_progress, part)) for part in words]
         return distinct_sets(np.concatenate(tables))
 
     def cover_by(candidates: Words, on_step: OnStep) -> GreedyCover:
@@ -143,12 +142,12 @@ def _start(bits: BitMatrix, ranks: Ranks, options: CandidateOptions, team: Threa
         _cover(cover, ranks, class_weights(bits), SHARED_WEIGHTS[-1])
         return cover
 
-    at_end, parts = rescaled(on_step, 1.0, 1.0), list[Words]()
+    at_end, parts = rescale(on_step, 1.0, 1.0), list[Words]()
     if options.source != "associations":
-        on_progress = without_rank(bits, rescaled(on_step, 0.0, 0.5))
+        on_progress = without_rank(bits, rescale(on_step, 0.0, 0.5))
         parts.append(itemset_patterns(bits, options.min_support, options.max_candidates, on_progress))
     if options.source != "itemsets":
-        tau = options.tau or best_over_taus(None, associated, cover_by, rescaled(on_step, 0.5, 1.0))[0]
+        tau = options.tau or asso_search.best_over_taus(None, associated, cover_by, rescale(on_step, 0.5, 1.0))[0]
         parts.append(associated(tau, at_end))
     return GreedyCover(bits, distinct_sets(np.concatenate(parts)), team, on_step=at_end)
 
@@ -161,7 +160,7 @@ def itemset_patterns(bits: BitMatrix, min_support: int, max_candidates: int, on_
     and only the first few maximal ones are taken, so neither time nor memory depends on how many sets are frequent.
     """
     _require_mlxtend()
-    layout, patterns = item_layout(bits.shape[1]), list[Words]()
+    layout, patterns = asso_search.item_layout(bits.shape[1]), list[Words]()
     for a, counts in enumerate(bits.class_counts):
         columns = bits.columns[:, bits.layout.words(a)]
         limit = max_candidates * (a + 1) // len(bits.blocks)
@@ -194,8 +193,7 @@ def _nearest(columns: Words, counts: Ints, item: int, n_rows: int, min_support: 
     together = count_bits(columns & columns[item])
     surprise = (together - counts[item] * counts / n_rows) / np.sqrt(np.maximum(counts, 1))
     surprise[(together < min_support) | (np.arange(len(counts)) == item)] = 0
-    nearest: NDArray[np.intp] = np.argsort(-surprise, kind="stable")[: min(N_NEAREST, np.count_nonzero(surprise > 0))]
-    return nearest
+    return np.argsort(-surprise, kind="stable")[: min(N_NEAREST, np.count_nonzero(surprise > 0))]
 
 
 def _maximal_sets(

@@ -91,13 +91,14 @@ def _cover_word(cover: Cover, order: Ints, w: int, left: Words, used: Words) -> 
 
 
 @compiled()
-def _sum_usage(counts: Ints, log_gamma: Floats, totals: Ints, logs: Floats) -> None:
-    """Sum up the uses of every class, and their logarithms in the prequential code."""
+def sum_usage(counts: Ints, log_gamma: Floats) -> tuple[Ints, Floats]:
+    """Return the uses of every class, and the sums of their logarithms in the prequential code."""
+    totals, logs = np.zeros(len(counts), dtype=np.int64), np.zeros(len(counts))
     for a in range(len(counts)):
-        totals[a], logs[a] = 0, 0.0
         for s in range(counts.shape[1]):
             totals[a] += counts[a, s]
             logs[a] += log_gamma[counts[a, s]]
+    return totals, logs
 
 
 def integer_code(number: int) -> float:
@@ -193,7 +194,7 @@ class CodingSets:
             items=np.arange(n),
         )
         self._add_slots(INITIAL_SLOTS)
-        self.length = self._total(*self._sums(self.cover.counts), [])
+        self.length = self._total(*sum_usage(self.cover.counts, self._log_gamma), [])
 
     # ------------------------------------------------------------------ lengths
 
@@ -207,12 +208,6 @@ class CodingSets:
     def _cost(self, slot: int) -> float:
         """Return the cost of a pattern in the model: the number of its items, and each of them."""
         return float(self._integers[self.cover.sizes[slot]] + self.cover.costs[slot])
-
-    def _sums(self, counts: Ints) -> tuple[Ints, Floats]:
-        """Return the uses of every class, and the sums of their logarithms in the prequential code."""
-        totals, logs = np.empty(len(counts), dtype=np.int64), np.empty(len(counts))
-        _sum_usage(counts, self._log_gamma, totals, logs)
-        return totals, logs
 
     def _total(self, totals: Ints, logs: Floats, removed: list[int], added: tuple[int, int] | None = None) -> float:
         """Return the length of model and data with these uses, for removed slots and an added (slot, set)."""
@@ -248,7 +243,7 @@ class CodingSets:
         cover.members[:, slot] = ~known
         usage, counts = self._cover_again(np.insert(self.order, bisect_left(self._keys, key), slot), words)
         cover.members[:, slot] = False
-        before, after = self._sums(cover.counts), self._sums(counts)
+        before, after = (sum_usage(of, self._log_gamma) for of in (cover.counts, counts))
         less_used = [s for s in np.flatnonzero((counts < cover.counts).any(axis=0)).tolist() if s in self.patterns]
         best, shortest = None, self.length * (1 - ROUNDING)
         for set_index, classes in enumerate(self.subsets):
@@ -269,7 +264,7 @@ class CodingSets:
         """Return the covers without a pattern; None if the total does not fall."""
         words = np.flatnonzero(self.cover.usage[:, slot])
         usage, counts = self._cover_again(self.order[self.order != slot], words)
-        length = self._total(*self._sums(counts), [slot])
+        length = self._total(*sum_usage(counts, self._log_gamma), [slot])
         return Change(words, usage, counts, length) if length < self.length * (1 - ROUNDING) else None
 
     def _cover_again(self, order: Ints, words: Ints) -> tuple[Words, Ints]:

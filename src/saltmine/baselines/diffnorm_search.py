@@ -25,10 +25,7 @@ REPORT_INTERVAL = 0.1
 
 
 def diffnorm(
-    bits: BitMatrix,
-    subsets: Bools,
-    max_time: float | None = None,
-    on_step: OnStep = lambda rank, length, done: None,
+    bits: BitMatrix, subsets: Bools, max_time: float | None = None, on_step: OnStep = lambda rank, length, done: None
 ) -> Solution:
     """Find patterns for every subset of the classes, (J, c), for at most ``max_time`` seconds.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from saltmine.data.threads import ThreadTeam
 from saltmine.estimators.base import PatternModel
 from saltmine.parameters import check_choice, check_count, check_number, check_ranks, check_starts, spread_ranks
 from saltmine.progress import Listener
@@ -120,23 +121,18 @@ class JointNMF(PatternModel):
         check_number("tol", self.tol)
         check_starts(self.n_restarts, self.n_jobs, self.random_state)
 
-    def _spread_ranks(self, n_classes: int) -> tuple[int, ...] | None:
-        if self.ranks is None:
-            return None
-        ranks = spread_ranks(self.ranks, n_classes)
-        if self.penalty == "inmf" and any(ranks[1:]):
+    def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
+        # Compiled code would slow the import.
+        from saltmine.baselines import joint_nmf_search as search
+
+        ranks = None if self.ranks is None else spread_ranks(self.ranks, len(data.blocks))
+        if self.penalty == "inmf" and ranks is not None and any(ranks[1:]):
             raise ValueError(
                 f"penalty='inmf' knows shared patterns only, so ranks must be their number, not {self.ranks!r}; for "
                 "patterns of single classes take another penalty."
             )
-        return ranks
-
-    def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
-        # Compiled code would slow the import.
-        from saltmine.baselines.joint_nmf_search import JointSettings, joint_nmf, open_problem
-
-        ranks = self._spread_ranks(len(data.blocks))
         options = self.alpha, self.beta, self.strength, self.max_iter, self.tol
-        settings = JointSettings(self.penalty, ranks, *options)
-        with open_problem(data, bits) as problem:
-            return self._run_restarts(lambda on_step, rng: joint_nmf(problem, settings, rng, on_step))
+        settings = search.JointSettings(self.penalty, ranks, *options)
+        with ThreadTeam() as team:
+            problem = search.make_problem(data, bits, team)
+            return self._run_restarts(lambda on_step, rng: search.joint_nmf(problem, settings, rng, on_step))

@@ -27,15 +27,12 @@ MIN_USAGE_SHARE = 1e-8
 
 
 class JointObjective(ABC):
-    """An objective with its patterns."""
+    """An objective with its patterns, (c, n, r); they are zero where a class may not use them."""
+
+    patterns: Floats
 
     def __init__(self, uses: Bools, ones: Floats) -> None:
         self.uses, self.ones = uses, ones
-
-    @property
-    @abstractmethod
-    def patterns(self) -> Floats:
-        """Patterns of every class, (c, n, r); zero where the class may not use them."""
 
     def usage_grams(self) -> Floats:
         """Return the matrix of the quadratic term in the usage of every class, (c, r, r)."""
@@ -52,8 +49,8 @@ class JointObjective(ABC):
     def squared_errors(self, products: Floats, grams: Floats) -> Floats:
         """Return ``||D_a - Y_a W_a^T||^2`` of every class, (c,), without forming the residual."""
         fitted = np.einsum("anr,anr->a", self.patterns, products)
-        errors: Floats = self.ones - 2 * fitted + np.einsum("ars,ars->a", grams, pattern_grams(self.patterns))
-        return errors
+        squares = np.einsum("ars,ars->a", grams, pattern_grams(self.patterns))
+        return np.asarray(self.ones - 2 * fitted + squares)
 
 
 def descend(
@@ -114,11 +111,7 @@ class SharedSubspaces(JointObjective):
         self._patterns = unit_columns(patterns)
         self._weights = 1 / np.maximum(ones, 1)
         self._penalties = overlap_penalties(uses, alpha, beta)
-
-    @property
-    def patterns(self) -> Floats:
-        """Patterns of every class, (c, n, r)."""
-        return np.asarray(self._patterns * self.uses[:, None])
+        self.patterns = self._patterns * uses[:, None]
 
     def update(self, products: Floats, grams: Floats) -> None:
         """Set every pattern to its optimum, the others fixed; with penalties, to that of an upper bound."""
@@ -129,6 +122,7 @@ class SharedSubspaces(JointObjective):
             if self._penalties[s].any():
                 target += self._penalty_direction(s)
             self._patterns[:, s] = best_unit_vector(target, self._patterns[:, s])
+        self.patterns = self._patterns * self.uses[:, None]
 
     def _penalty_direction(self, s: int) -> Floats:
         """Return minus half the gradient of the penalty, plus the pattern times a bound of the curvature.
@@ -178,21 +172,16 @@ class SimilarSubspaces(JointObjective):
         self, patterns: Floats, uses: Bools, ones: Floats, class_sizes: Floats, alpha: float, beta: float
     ) -> None:
         super().__init__(uses, ones)
-        self._patterns: Floats = unit_columns(patterns) * uses[:, None]
+        self.patterns = unit_columns(patterns) * uses[:, None]
         self._weights = 1 / np.maximum(class_sizes, 1)
         self._alpha, self._beta = alpha, beta
         self._common: Bools = np.logical_and.reduce(uses, axis=0)
 
-    @property
-    def patterns(self) -> Floats:
-        """Patterns of every class, (c, n, r)."""
-        return self._patterns
-
     def update(self, products: Floats, grams: Floats) -> None:
         """Set every pattern of every class to its optimum, the others fixed."""
-        for a, of_class in enumerate(self._patterns):
+        for a, of_class in enumerate(self.patterns):
             # The sums over the other classes stay the same during this loop.
-            common = self._patterns.sum(axis=0) - of_class
+            common = self.patterns.sum(axis=0) - of_class
             discriminative = common[:, ~self._common].sum(axis=1)
             for s in np.flatnonzero(self.uses[a]).tolist():
                 target = self._weights[a] * residual_product(of_class, products[a], grams[a], s)
@@ -202,8 +191,8 @@ class SimilarSubspaces(JointObjective):
     def value(self, products: Floats, grams: Floats) -> float:
         """Return the objective."""
         total = float(self._weights @ self.squared_errors(products, grams))
-        common = self._patterns[:, :, self._common]
-        discriminative = self._patterns[:, :, ~self._common].sum(axis=2)
+        common = self.patterns[:, :, self._common]
+        discriminative = self.patterns[:, :, ~self._common].sum(axis=2)
         for a, b in combinations(range(len(self.uses)), 2):
             total += self._alpha * float(((common[a] - common[b]) ** 2).sum())
             total += self._beta * float(discriminative[a] @ discriminative[b])
@@ -220,11 +209,7 @@ class Alterations(JointObjective):
         super().__init__(uses, ones)
         self._strength, self.shared = strength, patterns.copy()
         self.altered = np.zeros((len(uses), *patterns.shape))
-
-    @property
-    def patterns(self) -> Floats:
-        """Patterns of every class, (c, n, r)."""
-        return np.asarray(self.shared + self.altered)
+        self.patterns = self.shared + self.altered
 
     def usage_grams(self) -> Floats:
         """Return the matrix of the quadratic term in the usage of every class, (c, r, r)."""
@@ -232,10 +217,10 @@ class Alterations(JointObjective):
 
     def update(self, products: Floats, grams: Floats) -> None:
         """Set every pattern, then the alterations of each class, to the optimum, all others fixed."""
-        patterns = self.patterns
         for s in np.flatnonzero(grams.diagonal(axis1=1, axis2=2).any(axis=0)):
             curvatures = grams[:, s, s]
-            slopes = products[:, :, s] - np.stack([of @ gram[:, s] for of, gram in zip(patterns, grams, strict=True)])
+            fitted = [of_class @ gram[:, s] for of_class, gram in zip(self.patterns, grams, strict=True)]
+            slopes = products[:, :, s] - np.stack(fitted)
             before = self.shared[:, s].copy()
             self.shared[:, s] = np.maximum(before + slopes.sum(axis=0) / curvatures.sum(), 0)
             moved = self.shared[:, s] - before
@@ -243,7 +228,7 @@ class Alterations(JointObjective):
                 penalty = self._strength * (self.altered[a] @ grams[a, :, s])
                 step = (slopes[a] - curvatures[a] * moved - penalty) / ((1 + self._strength) * curvatures[a])
                 self.altered[a, :, s] = np.maximum(self.altered[a, :, s] + step, 0)
-            patterns[:, :, s] = self.shared[:, s] + self.altered[:, :, s]
+            self.patterns[:, :, s] = self.shared[:, s] + self.altered[:, :, s]
 
     def value(self, products: Floats, grams: Floats) -> float:
         """Return the objective."""
@@ -261,8 +246,7 @@ def unit_columns(patterns: Floats) -> Floats:
 
 def residual_product(patterns: Floats, products: Floats, gram: Floats, s: int) -> Floats:
     """Return ``R^T y_s``, where R is the data minus the other patterns."""
-    product: Floats = products[:, s] - patterns @ gram[:, s] + patterns[:, s] * gram[s, s]
-    return product
+    return np.asarray(products[:, s] - patterns @ gram[:, s] + patterns[:, s] * gram[s, s])
 
 
 def best_unit_vector(target: Floats, before: Floats) -> Floats:

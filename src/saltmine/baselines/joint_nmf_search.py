@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,7 @@ from saltmine.solver.relaxed.operator import Floats, Operator, make_operator
 from saltmine.solver.relaxed.spectrum import count_signals
 from saltmine.solver.rounding import THRESHOLDS, best_thresholds
 from saltmine.solver.scoring import description_length
-from saltmine.solver.solution import Solution, without_patterns
+from saltmine.solver.solution import Solution, rescale, without_patterns
 
 # Default weights, tuned on planted data of two classes with 10 % noise.
 ALPHA = {"rjsnmf": 0.001, "jnmf": 0.3}
@@ -61,12 +61,10 @@ class JointSettings:
     tol: float
 
 
-@contextmanager
-def open_problem(data: StackedMatrix, bits: BitMatrix) -> Iterator[JointProblem]:
-    """Hold the data in all forms that the search needs; its threads end with the context."""
-    with ThreadTeam() as team:
-        operator = make_operator(data.matrix, data.blocks, team)
-        yield JointProblem(operator, bits, sp.csr_array(data.matrix, dtype=np.float64))
+def make_problem(data: StackedMatrix, bits: BitMatrix, team: ThreadTeam) -> JointProblem:
+    """Return the data in all forms that the search needs."""
+    operator = make_operator(data.matrix, data.blocks, team)
+    return JointProblem(operator, bits, sp.csr_array(data.matrix, dtype=np.float64))
 
 
 def joint_nmf(problem: JointProblem, settings: JointSettings, rng: np.random.Generator, on_step: OnStep) -> Solution:
@@ -77,13 +75,8 @@ def joint_nmf(problem: JointProblem, settings: JointSettings, rng: np.random.Gen
     best = replace(without_patterns(problem.bits), n_iter=1)
     totals = sorted({round(factor * n_signals) for factor in RANK_FACTORS}) if n_signals else []
     for k, total in enumerate(totals):
-
-        def on_part(rank: int, value: float, done: float, k: int = k) -> None:
-            on_step(rank, value, (k + done) / len(totals))
-
-        found = _solve(problem, settings, total, rng, on_part)
-        if found.length < best.length:
-            best = found
+        on_part = rescale(on_step, k / len(totals), (k + 1) / len(totals))
+        best = min(best, _solve(problem, settings, total, rng, on_part), key=lambda found: found.length)
     return best
 
 
@@ -99,19 +92,13 @@ def _solve(
         ranks = (total,) + (0,) * len(problem.data.blocks)
     start = make_start(problem.data, problem.matrix, ranks, rng, lambda k, value: on_step(total, value, 0.0))
     objective = make_objective(settings, start, problem.bits)
-    history = descend(
-        problem.data,
-        objective,
-        start.usage,
-        max_iter=settings.max_iter,
-        tol=settings.tol,
-        on_check=lambda k, value: on_step(total, value, DESCENT_SHARE * k / settings.max_iter),
-    )
 
-    def on_round(length: float, done: float) -> None:
-        on_step(total, length, DESCENT_SHARE + (1 - DESCENT_SHARE) * done)
+    def on_check(k: int, value: float) -> None:
+        on_step(total, value, DESCENT_SHARE * k / settings.max_iter)
 
-    model, length = round_joint(objective, start.usage, problem.bits, on_round)
+    history = descend(problem.data, objective, start.usage, settings.max_iter, settings.tol, on_check)
+    on_round = rescale(on_step, DESCENT_SHARE, 1.0)
+    model, length = round_joint(objective, start.usage, problem.bits, partial(on_round, total))
     return Solution(model, length, length, len(history) - 1, history)
 
 
@@ -218,8 +205,7 @@ def class_shares(usage: Floats, blocks: list[slice]) -> Floats:
     """
     means = np.stack([(usage[rows] ** 2).sum(axis=0) / max(rows.stop - rows.start, 1) for rows in blocks])
     sums = means.sum(axis=0)
-    shares: Floats = np.where(sums > 0, means / np.where(sums > 0, sums, 1), 1 / len(blocks))
-    return shares
+    return np.where(sums > 0, means / np.where(sums > 0, sums, 1), 1 / len(blocks))
 
 
 def split_ranks(shares: Floats) -> tuple[int, ...]:
@@ -268,9 +254,7 @@ def allowed_uses(ranks: tuple[int, ...]) -> Bools:
            [1, 0, 0]])
     """
     owner = np.repeat(np.arange(-1, len(ranks) - 1), ranks)
-    own: Bools = owner == np.arange(len(ranks) - 1)[:, None]
-    either: Bools = own | (owner == -1)
-    return either
+    return np.asarray((owner == np.arange(len(ranks) - 1)[:, None]) | (owner == -1))
 
 
 # ---------------------------------------------------------------------- rounding
@@ -319,5 +303,4 @@ def _typical_entry(patterns: Floats) -> Floats:
     array([2.])
     """
     squares = (patterns**2).sum(axis=0)
-    typical: Floats = (patterns**3).sum(axis=0) / np.where(squares > 0, squares, 1)
-    return typical
+    return np.asarray((patterns**3).sum(axis=0) / np.where(squares > 0, squares, 1))

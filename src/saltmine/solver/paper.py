@@ -1,15 +1,25 @@
-"""Algorithm 1 of the paper: descend, round, and add random columns while the rank is exhausted."""
+"""Algorithm 1 of the paper: descend, round, and add random columns while the rank is exhausted.
+
+The descent is proximal alternating linearised minimisation (PALM) at one rank.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-from saltmine.solver.relaxed.objective import Factors, RelaxedObjective
-from saltmine.solver.relaxed.palm import palm
+from saltmine.solver.relaxed import objective as relaxed
+from saltmine.solver.relaxed.objective import Descent, Factors, RelaxedObjective
+from saltmine.solver.relaxed.operator import Floats
 from saltmine.solver.rounding import round_factors
 from saltmine.solver.solution import Search, Solution, Task
+
+# The paper's gamma: steps stay strictly below the inverse modulus.
+GAMMA = 1.00001
+# The stopping rule uses the mean decrease over this many iterations.
+WINDOW = 500
 
 
 def paper_search(task: Task, search: Search) -> Solution:
@@ -55,3 +65,65 @@ def _add_random_columns(factors: Factors, count: int, rng: np.random.Generator) 
         np.concatenate([factors.V, np.zeros((c, n, count))], axis=2),
         np.hstack([factors.Y, rng.random((m, count))]),
     )
+
+
+def palm(
+    objective: RelaxedObjective,
+    start: Factors,
+    *,
+    max_iter: int = 10_000,
+    tol: float = 0.005,
+    alterations: bool = True,
+    check_every: int = 10,
+    on_check: Callable[[int, float], None] | None = None,
+) -> Descent:
+    """Descend from ``start`` (PALM) until the mean decrease over 500 iterations is below ``tol``.
+
+    Parameters
+    ----------
+    objective : RelaxedObjective
+        The smooth part; the binary penalty is added here.
+    start : Factors
+        Left unchanged.
+    alterations : bool
+        False keeps V as it is (Primp, or a single class).
+    check_every : int
+        Number of iterations between two evaluations of the objective and of the stopping rule.
+    on_check : callable
+        Called as ``on_check(iteration, value)``.
+    """
+    X, V, Y = start.X, start.V, start.Y
+    projection = objective.project(Y)
+    history = [_value(objective, start, projection)]
+    lag = -(-WINDOW // check_every)
+    iteration = 0
+    for iteration in range(1, max_iter + 1):
+        X = _step(X, objective.gradient_X(X, V, projection), objective.modulus_X(projection))
+        if alterations:
+            of_classes = zip(V, objective.gradient_V(X, V, Y, projection), objective.modulus_V(projection), strict=True)
+            V = np.stack([_step(*of_class) for of_class in of_classes])
+        gram = objective.gram(X + V)
+        Y = _step(Y, objective.gradient_Y(X, V, Y, gram), objective.modulus_Y(gram))
+        projection = objective.project(Y)
+        if iteration % check_every and iteration < max_iter:
+            continue
+        history.append(_value(objective, Factors(X, V, Y), projection))
+        if on_check is not None:
+            on_check(iteration, history[-1])
+        if len(history) > lag and history[-1 - lag] - history[-1] < tol * lag * check_every:
+            break
+    return Descent(Factors(X, V, Y), iteration, history)
+
+
+def _step(point: Floats, gradient: Floats, modulus: float) -> Floats:
+    step = 1.0 / (GAMMA * modulus)
+    gradient *= -step
+    gradient += point
+    return relaxed.prox_binary(gradient, step)
+
+
+def _value(objective: RelaxedObjective, factors: Factors, projection: relaxed.Projection) -> float:
+    """Return F with the binary penalty of all factors."""
+    counts = objective.data.weights
+    penalty = relaxed.binary_penalty(factors.X, counts.items) + relaxed.binary_penalty(factors.V, counts.items)
+    return objective.value(factors, projection) + penalty + relaxed.binary_penalty(factors.Y, counts.rows)

@@ -39,8 +39,7 @@ def seed_rows(residual: BinaryMatrix, weights: Weights, max_n: int, rng: np.rand
         seeds.append(groups.sum(axis=1)[:, None] < (matrix @ groups.T).T * 2)
     seeds.append(identical_columns(residual, weights, max_n, rng))
     every = np.concatenate(seeds)
-    enough: Bools = every[every @ weights.rows >= 2]
-    return enough
+    return every[every @ weights.rows >= 2]
 
 
 def identical_columns(residual: BinaryMatrix, weights: Weights, max_n: int, _: np.random.Generator) -> Bools:
@@ -55,8 +54,7 @@ def identical_columns(residual: BinaryMatrix, weights: Weights, max_n: int, _: n
     shown = items * rows * np.log(weights.shape[0] / np.maximum(rows, 1))
     shown[(items < 2) | (rows < 2)] = 0
     best = np.argsort(-shown, kind="stable")[:max_n]
-    columns: Bools = _dense(residual[:, first[best[shown[best] > 0]]]).T != 0
-    return columns
+    return np.asarray(_dense(residual[:, first[best[shown[best] > 0]]]).T != 0)
 
 
 def _draw(count: int, max_n: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -5,8 +5,8 @@ from saltmine.data.stacking import StackedMatrix
 from benchmarks import plain
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
+from saltmine.solver.paper import WINDOW, palm
 from saltmine.solver.relaxed.objective import Factors, RelaxedObjective
-from saltmine.solver.relaxed.palm import WINDOW, palm
 from tests.helpers.folded_data import dense, folded_data, random_factors, sparse
 
 

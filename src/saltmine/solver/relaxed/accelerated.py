@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from saltmine.solver.relaxed import device, step_kernels
 from saltmine.solver.relaxed.device import HOST, Array, DeviceOperator
-from saltmine.solver.relaxed.objective import Factors, weighted
+from saltmine.solver.relaxed.objective import Descent, Factors, weighted
 from saltmine.solver.relaxed.operator import Operator
-from saltmine.solver.relaxed.palm import Descent
 from saltmine.solver.relaxed.step_kernels import Costs, Prox
 
 # Inertia stays below one, and restarts when the objective rises.

@@ -17,18 +17,9 @@ from numpy.typing import NDArray
 
 from saltmine.data.folding import Weights
 from saltmine.data.validation import BinaryMatrix
+from saltmine.solver.relaxed import step_kernels as formulas
 from saltmine.solver.relaxed.operator import OnItems, OnRows
-from saltmine.solver.relaxed.step_kernels import (
-    HALF,
-    Costs,
-    Prox,
-    cross_gradient,
-    cross_weight,
-    error_gradient,
-    extrapolated,
-    prox_step,
-    usage_gradient,
-)
+from saltmine.solver.relaxed.step_kernels import HALF, Costs, Prox
 
 # An array of the library of the device.
 Array = Any
@@ -208,7 +199,7 @@ def _cupy() -> Device:
 
 def extrapolate(factor: Array, before: Array, inertia: Any, part: slice, out: Array) -> None:
     """Extrapolate rows of a (n, r) factor."""
-    out[part] = extrapolated(factor[part], before[part], inertia)
+    out[part] = formulas.extrapolated(factor[part], before[part], inertia)
 
 
 def add_to_all(X: Array, V: Array, part: slice, out: Array) -> None:
@@ -227,9 +218,9 @@ def step_X(
     """Take the step in X from ``point``. The old X goes to ``before``."""
     gradient = HALF * costs.u[part, None]
     for a in range(P.shape[0]):
-        gradient = gradient + error_gradient(fitted[a, part], P[a, part], costs.mu)
+        gradient = gradient + formulas.error_gradient(fitted[a, part], P[a, part], costs.mu)
     before[part] = X[part]
-    X[part] = prox_step(point[part], gradient, step.steps, step.weight)
+    X[part] = formulas.prox_step(point[part], gradient, step.steps, step.weight)
 
 
 def step_V(
@@ -237,11 +228,13 @@ def step_V(
 ) -> None:
     """Take the step in every V_a from ``point``. The old V goes to ``before``."""
     P = P[:, part]
-    gradient = error_gradient(fitted[:, part], P, costs.mu) + HALF * costs.u[part, None]
+    gradient = formulas.error_gradient(fitted[:, part], P, costs.mu) + HALF * costs.u[part, None]
     for b in range(V.shape[0]):
-        gradient += cross_gradient(P, P[b], V[b, part], costs.cross[:, b, None, None], costs.cross[b, :, None, None])
+        gradient += formulas.cross_gradient(
+            P, P[b], V[b, part], costs.cross[:, b, None, None], costs.cross[b, :, None, None]
+        )
     before[:, part] = V[:, part]
-    V[:, part] = prox_step(point[:, part], gradient, step.steps[:, None], step.weight)
+    V[:, part] = formulas.prox_step(point[:, part], gradient, step.steps[:, None], step.weight)
 
 
 def usage_weights(X: Array, V: Array, items: Array, costs: Costs, part: slice, patterns: Array, weights: Array) -> None:
@@ -251,7 +244,7 @@ def usage_weights(X: Array, V: Array, items: Array, costs: Costs, part: slice, p
     patterns[:, part] = multiplicities**0.5 * pattern
     total = -costs.mu * multiplicities * pattern
     for a in range(V.shape[0]):
-        total += cross_weight(V[a], V, multiplicities * costs.cross[a, :, None, None])
+        total += formulas.cross_weight(V[a], V, multiplicities * costs.cross[a, :, None, None])
     weights[:, part] = total
 
 
@@ -268,5 +261,5 @@ def step_Y(
 ) -> None:
     """Take the step in rows of one class from ``point``."""
     before[part] = Y[part]
-    gradient = usage_gradient(product[part], fitted[part], codes, costs.mu)
-    Y[part] = prox_step(point[part], gradient, step.steps, step.weight)
+    gradient = formulas.usage_gradient(product[part], fitted[part], codes, costs.mu)
+    Y[part] = formulas.prox_step(point[part], gradient, step.steps, step.weight)

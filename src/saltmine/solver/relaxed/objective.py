@@ -45,6 +45,15 @@ class Projection:
     G: Floats
 
 
+@dataclass
+class Descent:
+    """The result of a descent: factors, iterations, and the objective at the start and at every check."""
+
+    factors: Factors
+    n_iter: int
+    history: list[float]
+
+
 class RelaxedObjective:
     """``F = 1/2 (mu sum_a ||D_a - Y_a (X+V_a)^T||^2 + G + S)``.
 
@@ -78,8 +87,7 @@ class RelaxedObjective:
 
     def gram(self, patterns: Floats) -> Floats:
         """Return ``(X+V_a)^T (X+V_a)``, (c, r, r), from ``X+V_a``, (c, n, r)."""
-        gram: Floats = patterns.transpose(0, 2, 1) @ weighted(patterns, self._item_weights)
-        return gram
+        return np.asarray(patterns.transpose(0, 2, 1) @ weighted(patterns, self._item_weights))
 
     def value(self, factors: Factors, projection: Projection) -> float:
         """Return F; ``projection`` must be that on ``factors.Y``."""
@@ -149,8 +157,7 @@ class RelaxedObjective:
 
     def modulus_V(self, projection: Projection) -> Floats:
         """Return the Lipschitz moduli of the gradients in V_a, one per class."""
-        moduli: Floats = self.mu * np.maximum(1.0, np.linalg.norm(projection.G, axis=(1, 2)))
-        return moduli
+        return np.asarray(self.mu * np.maximum(1.0, np.linalg.norm(projection.G, axis=(1, 2))))
 
     def modulus_Y(self, gram: Floats) -> float:
         """Return the Lipschitz modulus of the gradient in Y, which all classes share as in the paper."""

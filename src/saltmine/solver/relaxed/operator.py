@@ -5,9 +5,10 @@ Rows are stacked class by class; ``blocks`` are the row ranges of the classes. `
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -71,48 +72,58 @@ class Operator(Protocol):
         """
 
 
-class DenseOperator:
-    """Data held as a dense array, multiplied by BLAS in panels."""
+class HostOperator(ABC):
+    """Products on the processor: threads compute panels of items or of rows."""
+
+    _item_panels: list[tuple[slice]]
+    _row_panels: list[tuple[int, slice]]
 
     def __init__(
         self,
-        matrix: NDArray[np.bool_],
+        matrix: Any,
         blocks: list[slice],
         team: ThreadTeam,
         dtype: type[np.floating] = np.float64,
         weights: Weights | None = None,
     ) -> None:
         self.shape = (matrix.shape[0], matrix.shape[1])
-        self.blocks = blocks
-        self.weights = weights or Weights.ones(self.shape)
-        # Panel by panel: numpy would convert the whole matrix to 64-bit integers.
+        self.blocks, self.weights = blocks, weights or Weights.ones(self.shape)
         self.item_counts = np.zeros(self.shape[1], dtype=np.int64)
-        for rows in cut(*self.shape):
-            self.item_counts += self.weights.rows[rows] @ matrix[rows]
-        self._data = np.ascontiguousarray(matrix, dtype=dtype)
-        self._team = team
-        self._row_panels = _row_panels(blocks, lambda block: cut(block.stop - block.start, self.shape[1]))
+        self._team, self._dtype = team, dtype
+        self._hold(matrix)
+
+    @abstractmethod
+    def _hold(self, matrix: Any) -> None:
+        """Keep the data in the form that the products need, count the items, and cut the panels."""
+
+    @abstractmethod
+    def _multiply_items(self, items: slice, usage: Floats, out: Floats) -> None:
+        """Write ``D_a^T Y_a`` for a panel of items and every class."""
+
+    @abstractmethod
+    def _multiply_rows(self, a: int, rows: slice, weights: Floats, out: Floats) -> None:
+        """Write ``D_a W_a`` for a panel of rows of class a."""
 
     def transposed_times(self, usage: Floats, on_panel: OnItems | None = None) -> Floats:
-        """Return ``D_a^T Y_a`` for every class; threads compute panels of items."""
-        m, n = self.shape
-        out = np.empty((len(self.blocks), n, usage.shape[1]), dtype=self._data.dtype)
+        """Return ``D_a^T Y_a`` for every class; see `Operator`."""
+        usage = np.ascontiguousarray(usage, dtype=self._dtype)
+        out = np.empty((len(self.blocks), self.shape[1], usage.shape[1]), dtype=self._dtype)
 
         def panel(items: slice) -> None:
-            for a, rows in enumerate(self.blocks):
-                np.matmul(self._data[rows, items].T, usage[rows], out=out[a, items])
+            self._multiply_items(items, usage, out)
             if on_panel is not None:
                 on_panel(out, items)
 
-        self._team.run(panel, [(items,) for items in cut(n, m)])
+        self._team.run(panel, self._item_panels)
         return out
 
     def times(self, weights: Floats, on_panel: OnRows | None = None) -> Floats:
-        """Return ``D_a W_a`` for every class; threads compute panels of rows."""
-        out = np.empty((self.shape[0], weights.shape[2]), dtype=self._data.dtype)
+        """Return ``D_a W_a`` for every class; see `Operator`."""
+        weights = np.ascontiguousarray(weights, dtype=self._dtype)
+        out = np.empty((self.shape[0], weights.shape[2]), dtype=self._dtype)
 
         def panel(a: int, rows: slice) -> None:
-            np.matmul(self._data[rows], weights[a], out=out[rows])
+            self._multiply_rows(a, rows, weights, out)
             if on_panel is not None:
                 on_panel(out, a, rows)
 
@@ -120,25 +131,34 @@ class DenseOperator:
         return out
 
 
-class SparseOperator:
+class DenseOperator(HostOperator):
+    """Data held as a dense array, multiplied by BLAS in panels."""
+
+    def _hold(self, matrix: NDArray[np.bool_]) -> None:
+        m, n = self.shape
+        # Panel by panel: numpy would convert the whole matrix to 64-bit integers.
+        for rows in cut(m, n):
+            self.item_counts += self.weights.rows[rows] @ matrix[rows]
+        self._data = np.ascontiguousarray(matrix, dtype=self._dtype)
+        self._item_panels = [(items,) for items in cut(n, m)]
+        self._row_panels = _row_panels(self.blocks, lambda block: cut(block.stop - block.start, n))
+
+    def _multiply_items(self, items: slice, usage: Floats, out: Floats) -> None:
+        for a, rows in enumerate(self.blocks):
+            np.matmul(self._data[rows, items].T, usage[rows], out=out[a, items])
+
+    def _multiply_rows(self, a: int, rows: slice, weights: Floats, out: Floats) -> None:
+        np.matmul(self._data[rows], weights[a], out=out[rows])
+
+
+class SparseOperator(HostOperator):
     """Data held as CSR, and as CSR of the stacked ``D_a^T``, so that both products run over rows.
 
     All values are one, so none are stored. Indices of 32 bits are shared with ``matrix``, not copied.
     """
 
-    def __init__(
-        self,
-        matrix: sp.csr_array,
-        blocks: list[slice],
-        team: ThreadTeam,
-        dtype: type[np.floating] = np.float64,
-        weights: Weights | None = None,
-    ) -> None:
-        self.shape = (matrix.shape[0], matrix.shape[1])
-        self.blocks = blocks
-        self.weights = weights or Weights.ones(self.shape)
-        self._team = team
-        self._dtype = dtype
+    def _hold(self, matrix: sp.csr_array) -> None:
+        n_classes, n = len(self.blocks), self.shape[1]
         n_strips = _count_strips(matrix)
         if n_strips > 1 and not matrix.has_sorted_indices:
             matrix = matrix.sorted_indices()
@@ -146,14 +166,13 @@ class SparseOperator:
         self._items = matrix.indices.astype(_index_type(max(self.shape)), copy=False)
         self._strip_starts = np.empty((n_strips + 1, self.shape[0]), dtype=starts.dtype)
         sparse_kernels.find_strip_starts(starts, self._items, STRIP_ITEMS, self._strip_starts)
-        self.item_counts = np.zeros(self.shape[1], dtype=np.int64)
         item_starts, self._rows = self._transpose_and_count(starts)
-        self._item_starts = item_starts[:-1].reshape(len(blocks), self.shape[1])
-        self._item_ends = item_starts[1:].reshape(len(blocks), self.shape[1])
+        self._item_starts = item_starts[:-1].reshape(n_classes, n)
+        self._item_ends = item_starts[1:].reshape(n_classes, n)
         ones_of_items = (self._item_ends - self._item_starts).sum(axis=0)
-        self._item_panels = [(items,) for items in _balanced_panels(ones_of_items, len(blocks) * ITEM_WORK)]
+        self._item_panels = [(items,) for items in _balanced_panels(ones_of_items, n_classes * ITEM_WORK)]
         ones, min_rows = np.diff(starts), STRIP_ROWS if n_strips > 1 else 1
-        self._row_panels = _row_panels(blocks, lambda block: _balanced_panels(ones[block], ROW_WORK, min_rows))
+        self._row_panels = _row_panels(self.blocks, lambda block: _balanced_panels(ones[block], ROW_WORK, min_rows))
 
     def _transpose_and_count(self, row_starts: Integers) -> tuple[Integers, Integers]:
         """Return starts and row indices of the stacked transposed classes, and fill the item counts."""
@@ -170,34 +189,14 @@ class SparseOperator:
             sparse_kernels.transpose(*data, block.start, block.stop, ends, rows)
         return starts, rows
 
-    def transposed_times(self, usage: Floats, on_panel: OnItems | None = None) -> Floats:
-        """Return ``D_a^T Y_a`` for every class; threads compute panels of items."""
-        usage = np.ascontiguousarray(usage, dtype=self._dtype)
-        out = np.empty((len(self.blocks), self.shape[1], usage.shape[1]), dtype=self._dtype)
+    def _multiply_items(self, items: slice, usage: Floats, out: Floats) -> None:
+        for a in range(len(self.blocks)):
+            part = self._item_starts[a, items], self._item_ends[a, items]
+            sparse_kernels.multiply_rows(*part, self._rows, usage, out[a, items])
 
-        def panel(items: slice) -> None:
-            for a in range(len(self.blocks)):
-                part = self._item_starts[a, items], self._item_ends[a, items]
-                sparse_kernels.multiply_rows(*part, self._rows, usage, out[a, items])
-            if on_panel is not None:
-                on_panel(out, items)
-
-        self._team.run(panel, self._item_panels)
-        return out
-
-    def times(self, weights: Floats, on_panel: OnRows | None = None) -> Floats:
-        """Return ``D_a W_a`` for every class; threads compute panels of rows."""
-        weights = np.ascontiguousarray(weights, dtype=self._dtype)
-        out = np.empty((self.shape[0], weights.shape[2]), dtype=self._dtype)
-
-        def panel(a: int, rows: slice) -> None:
-            part = rows.start, rows.stop
-            sparse_kernels.multiply_by_strips(self._strip_starts, self._items, weights[a], *part, out)
-            if on_panel is not None:
-                on_panel(out, a, rows)
-
-        self._team.run(panel, self._row_panels)
-        return out
+    def _multiply_rows(self, a: int, rows: slice, weights: Floats, out: Floats) -> None:
+        part = rows.start, rows.stop
+        sparse_kernels.multiply_by_strips(self._strip_starts, self._items, weights[a], *part, out)
 
 
 def _index_type(largest: int) -> type[np.integer]:
@@ -245,7 +244,7 @@ def make_operator(
     dtype: type[np.floating] = np.float64,
     weights: Weights | None = None,
     storage: str = "auto",
-) -> DenseOperator | SparseOperator:
+) -> HostOperator:
     """Return an operator that holds the data dense or sparse, independent of the form of ``matrix``.
 
     ``storage`` is "dense", "sparse", or "auto": the faster one by size and share of ones, unless it would be huge.

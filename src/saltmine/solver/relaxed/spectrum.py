@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from saltmine.solver.relaxed.operator import Operator
 
-Floats = NDArray[np.float32]
-
 # Few iterations are enough: the values that matter are well separated from the rest.
 N_ITERATIONS = 3
 # Singular values that are computed first; the number is doubled while all of them are above the noise level.
@@ -37,8 +35,11 @@ def count_signals(data: Operator, rng: np.random.Generator, max_n: int) -> int:
 def _largest_singular_values(data: Operator, block: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return estimates of the largest singular values by subspace iteration, from below."""
     c = len(data.blocks)
-    frequency = (data.item_counts / data.weights.shape[0]).astype(np.float32)
-    scale = _item_scale(data)
+    share = data.item_counts / data.weights.shape[0]
+    frequency, varies = share.astype(np.float32), share < 1
+    # Scales items to variance 1, times the roots of their multiplicities.
+    scale = np.zeros((data.shape[1], 1), dtype=np.float32)
+    scale[varies, 0] = np.sqrt(data.weights.items[varies] / (share[varies] * (1 - share[varies])))
     # k identical rows have the singular values of one, times sqrt(k).
     root = np.sqrt(data.weights.rows, dtype=np.float32)[:, None]
     right = rng.standard_normal((data.shape[1], block), dtype=np.float32)
@@ -49,12 +50,3 @@ def _largest_singular_values(data: Operator, block: int, rng: np.random.Generato
         projected = scale * (data.transposed_times(left).sum(axis=0) - np.outer(frequency, left.sum(axis=0)))
         right, upper = np.linalg.qr(projected)
     return np.linalg.svd(upper.astype(np.float64), compute_uv=False)
-
-
-def _item_scale(data: Operator) -> Floats:
-    """Return the factors that scale items to variance 1, times the roots of their multiplicities, as a column."""
-    share = data.item_counts / data.weights.shape[0]
-    varies = share < 1
-    scale = np.zeros(data.shape[1], dtype=np.float32)
-    scale[varies] = np.sqrt(data.weights.items[varies] / (share[varies] * (1 - share[varies])))
-    return scale[:, None]
