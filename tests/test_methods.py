@@ -40,7 +40,7 @@ def test_scikit_learn_checks(estimator, check):
 
 
 @pytest.mark.slow
-@parametrize_with_checks([make(name, binarize=0.0) for name in RIVALS if name not in QUICK])
+@parametrize_with_checks([make(name, binarize=0.0) for name in BASELINES if name not in QUICK])
 def test_scikit_learn_checks_of_slower_methods(estimator, check):
     check(estimator)
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from saltmine import CSalt, Prepare, load
-from saltmine.cli.main import COMMANDS, cli
+from saltmine.cli.main import COMMANDS
 from saltmine.datasets import make_planted
 from saltmine.fitted.pattern_table import pattern_table
 from saltmine.report.payload import payload

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from saltmine import CSalt, Primp, compare, load
-from saltmine.cli.main import cli
 from saltmine.comparison import draw, figures
 from saltmine.datasets import make_planted
 from saltmine.metrics import f_measure, residual

@@ -6,6 +6,7 @@ import os
 import signal
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from distributed import Client

@@ -11,13 +11,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from tests.experiments.stored_runs import double, fill
 
 import saltmine
 from experiments import EXPERIMENTS, command, find
 from experiments.experiment import Experiment
 from experiments.planted import CURVES, SERIES
 from experiments.store import Store
+from tests.experiments.stored_runs import double, fill
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tests.experiments.stored_runs import invented
 
 import saltmine
 from experiments import find
@@ -14,6 +13,7 @@ from experiments.planted_page import standing, summarise, verdict
 from experiments.store import Store
 from saltmine.datasets import C3, C4
 from saltmine.metrics import class_rank
+from tests.experiments.stored_runs import invented
 
 
 @pytest.mark.parametrize("name", list(SERIES))

@@ -3,10 +3,10 @@
 import os
 
 import pytest
-from tests.experiments.stored_runs import double
 
 from experiments.experiment import Experiment
 from experiments.running import Forecast, TaskResult, run_all
+from tests.experiments.stored_runs import double
 
 
 def an_experiment(measure=double, parallel=True):

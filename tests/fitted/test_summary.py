@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.helpers.report_models import baskets, baskets_model, planted_model
 
 from saltmine import CSalt
 from saltmine.fitted.model import specific_class
 from saltmine.fitted.summary import ClassSummary, Part, PatternSummary, Summary, answer
+from tests.helpers.report_models import baskets, baskets_model, planted_model
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ import pytest
 from saltmine import metrics
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
 from saltmine.data.bits import BitMatrix
+from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts, find_carriers
 from saltmine.data.stacking import StackedMatrix
-from saltmine.data.folding import Weights
 from saltmine.datasets import make_planted
 from saltmine.mdl.code_length import cross_weights, item_codes
 from saltmine.mdl.evidence import log_likelihood_ratio, log_likelihood_ratios

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from saltmine.data.stacking import StackedMatrix
 from benchmarks import plain
+from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.solver.paper import WINDOW, palm
