@@ -1,4 +1,4 @@
-"""The commands and code in README and docs run as they stand and print the output shown; links resolve."""
+"""The commands and code in README and docs run as they stand and print the output shown; links and paths resolve."""
 
 import contextlib
 import io
@@ -91,6 +91,7 @@ def test_commands_run_and_print_the_output_shown(document, folder):
     assert all((folder / name).stat().st_size > 0 for name in written)
 
 
+@pytest.mark.slow
 def test_the_comparison_runs_and_prints_the_table_shown(folder):
     [(line, shown)] = commands("docs/methods.md")
     found, expected = ([row for row in text.splitlines() if row.strip()] for text in (run(line), shown))
@@ -106,7 +107,7 @@ def test_the_comparison_runs_and_prints_the_table_shown(folder):
     [
         ("README.md", []),
         ("docs/python.md", ["model.salt", "report.html"]),
-        ("docs/methods.md", ["dbssl.html", "compared.png"]),
+        pytest.param("docs/methods.md", ["dbssl.html", "compared.png"], marks=pytest.mark.slow),
     ],
 )
 def test_code_runs_and_prints_the_output_shown(document, written, folder):
@@ -120,6 +121,8 @@ def test_code_runs_and_prints_the_output_shown(document, written, folder):
     assert all((folder / name).stat().st_size > 0 for name in written)
 
 
+@pytest.mark.slow
+@pytest.mark.cluster
 def test_the_script_for_a_cluster_runs(folder):
     [(script, _)] = code("docs/scaling.md")
     (folder / "large.py").write_text(script)
@@ -148,6 +151,14 @@ def test_every_link_resolves(document):
         target = (ROOT / document).parent / path if path else ROOT / document
         assert target.exists(), link
         assert not anchor or anchor in slugs(target), link
+
+
+def test_the_paths_in_the_map_of_the_code_exist():
+    named = set(re.findall(r"`((?:[a-z_]+/)*[a-z_]+(?:\.py|/))`", (ROOT / "CONTRIBUTING.md").read_text()))
+    assert len(named) > 40
+    assert {
+        path for path in named if not any((top / path).exists() for top in (ROOT, ROOT / "src" / "saltmine"))
+    } == set()
 
 
 def test_every_document_is_linked_from_the_readme():
