@@ -24,6 +24,7 @@ DOCUMENTS = {
 }
 WORDS_IN_README = 800
 LONGEST_LINE = 160
+COLUMNS_IN_TABLES = 6
 
 
 def fences(document: str) -> Iterator[tuple[str, str, str]]:
@@ -173,3 +174,9 @@ def test_the_readme_is_short():
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_lines_are_short(document):
     assert [line for line in prose(document) if len(line) > LONGEST_LINE] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_tables_are_narrow(document):
+    lines = [line.replace("\\|", "") for line in DOCUMENTS[document].splitlines() if line.startswith("|")]
+    assert [line for line in lines if line.count("|") > COLUMNS_IN_TABLES + 1] == []
