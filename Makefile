@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint bench bench-quick bench-scale bench-methods reproduce results-page wheel-check clean
+.PHONY: help demo test test-fast lint bench bench-quick bench-scale bench-methods reproduce results-page same-models wheel-check clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -23,19 +23,26 @@ $(VENV)/.dev: $(VENV)/.made pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.report
 
+# numba keeps compiled functions beside their sources and looks for changes in the function's own file only, not in the
+# files of the functions that it calls: all of them are dropped when any source changes.
+$(VENV)/.compiled: $(shell find src -name '*.py')
+	@find src -name '*.nb?' -delete
+	@mkdir -p $(VENV) && touch $@
+
 demo: $(VENV)/.report ## Find patterns in handwritten digits, 3 against 8; writes a picture and a report to out/demo
 	$(BIN)/saltmine demo --output out/demo
 
-test: $(VENV)/.dev ## Run all tests
+test: $(VENV)/.dev $(VENV)/.compiled ## Run all tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-test-fast: $(VENV)/.dev ## Run the tests that need no cluster and no browser and take less than about three seconds each
+test-fast: $(VENV)/.dev $(VENV)/.compiled ## Run the tests that need no cluster and no browser and take less than about three seconds each
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow and not cluster and not browser"
 
-lint: $(VENV)/.dev ## Check style and types
+lint: $(VENV)/.dev ## Check style, types, and that layers import only from layers below them
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 # Where the text matrices of benchmarks/text.py are, if anywhere: make bench TEXT=folder
 TEXT ?=
@@ -76,6 +83,9 @@ reproduce: $(VENV)/.dev ## Run an experiment of the paper; without EXPERIMENT=..
 
 results-page: $(VENV)/.dev ## Write docs/results.md from the runs stored in experiments/results
 	$(BIN)/python -m experiments.results_page
+
+same-models: $(VENV)/.dev $(VENV)/.compiled ## Digest all fitted arrays, and compare with BEFORE=file; see CONTRIBUTING
+	$(BIN)/python -m benchmarks.same_models $(if $(BEFORE),--compare $(BEFORE),-o out/models.json)
 
 wheel-check: $(VENV)/.dev ## Install the wheel into an empty environment and time its import
 	$(BIN)/python -m benchmarks.wheel

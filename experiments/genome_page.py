@@ -86,20 +86,22 @@ def _what_was_measured(rows: Sequence[Row]) -> str:
     cohorts = "one cohort, seed" if len(rows) == 1 else f"{len(rows)} cohorts, seeds"
     counts = ", ".join(f"{rows[0]['labels'].count(label)} of {name}" for label, name in CLASS_NAMES.items())
     return (
-        "The paper's data, genomes of 18 patients with neuroblastoma, are not public.\n"
-        f"Simulated genomes of the same shape replace them (`experiments.simulated_genomes`): {cohorts} "
-        f"{_listed(row['seed'] for row in rows)}, {len(rows[0]['labels'])} samples of 18 patients ({counts}), "
-        f"{genomes}, {_listed((row['columns'] for row in rows), ',')} columns.\n"
-        "So the paper's figures show whether the results are similar, not which search is better.\n"
-        f"Fits by `CSalt()` of {code_versions(rows)} took {_listed((row['seconds'] for row in rows), '.0f')} s."
+        "The data of the paper, genomes of 18 patients with neuroblastoma, are not public.\n"
+        "Simulated genomes of the same shape replace them:\n\n"
+        f"- {cohorts} {_listed(row['seed'] for row in rows)}\n"
+        f"- {len(rows[0]['labels'])} samples of 18 patients ({counts})\n"
+        f"- {genomes}, {_listed((row['columns'] for row in rows), ',')} columns\n\n"
+        "The figures of the paper therefore show whether the results are similar, not which search is better.\n"
+        "Fits by `CSalt()` of "
+        f"{code_versions(rows)} took {_listed((row['seconds'] for row in rows), '.0f')} s."
     )
 
 
 def _patterns_sentence(rows: Sequence[Row]) -> str:
     return (
-        f"**Rank.** C-Salt finds {_listed(row['patterns'] for row in rows)} patterns, of which "
-        f"{_listed(row['one_patient'] for row in rows)} are used by samples of one patient only.\n"
-        f"The paper reports {PAPER['patterns']} and {PAPER['one_patient']}."
+        f"**Rank.**\nC-Salt finds {_listed(row['patterns'] for row in rows)} patterns, of which "
+        f"{_listed(row['one_patient'] for row in rows)} are used by samples of one patient only.\nThe paper reports "
+        f"{PAPER['patterns']} and {PAPER['one_patient']}."
     )
 
 
@@ -107,19 +109,19 @@ def _usage_sentence(rows: Sequence[Row]) -> str:
     """Say how alike the samples of a patient are; a pattern of one patient in all classes says nothing about that."""
     shares = [share for row in rows if (share := _agreement(row)) is not None]
     over_all = _listed((100 * row["agreement_all"] for row in rows if row["agreement_all"] is not None), ".0f")
-    rest = f"Over all patterns, with those of the planted programs, it is {over_all} %."
+    rest = f"Over all patterns, including those of the planted programs, this share is {over_all} %."
     if not shares:
         return (
-            "**Usage.** No pattern of several patients is used in all three classes; in the paper usage is almost "
-            f"identical for each class.\n{rest}"
+            "**Usage.**\nNo pattern of several patients is used in all three classes.\n"
+            f"In the paper, usage is almost identical for each class.\n{rest}"
         )
-    verdict = "is nearly the same in each class, as in the paper"
+    verdict = "Usage is nearly the same in each class, as in the paper."
     if min(shares) < NEARLY_THE_SAME:
-        verdict = "is not nearly the same in each class, as it is in the paper"
+        verdict = "Usage is not nearly the same in each class, unlike in the paper."
     return (
-        "**Usage.** Of the patterns that several patients use, and all three classes: where a patient has one in some "
-        f"sample, all samples of the patient have it in {_listed((100 * share for share in shares), '.1f')} % of the "
-        f"cases; usage {verdict}.\n{rest}"
+        "**Usage.**\nThis counts the patterns that several patients and all three classes use.\n"
+        "If one sample of a patient has such a pattern, all samples of the patient have it in "
+        f"{_listed((100 * share for share in shares), '.1f')} % of the cases.\n{verdict}\n{rest}"
     )
 
 
@@ -137,24 +139,23 @@ def _agreement(row: Row) -> float | None:
 
 def _classes_sentence(rows: Sequence[Row]) -> str:
     if not any(row["one_class"] for row in rows):
-        return "**Classes.** As in the paper, no pattern is used in one class only."
+        return "**Classes.**\nAs in the paper, no pattern is used in one class only."
     return (
-        f"**Classes.** {_listed(row['one_class'] for row in rows)} patterns are used in one class only.\n"
-        "In the paper there are none: all of its patterns are common to the classes, which differ by alterations "
-        "alone.\n"
+        f"**Classes.**\n{_listed(row['one_class'] for row in rows)} patterns are used in one class only.\n"
+        "The paper has none: all of its patterns are common to the classes, which differ by alterations alone.\n"
         "The simulation plants programs that only some patients have, and only in some classes.\n"
-        "A pattern with rows of its own can express that, an alteration of a patient's pattern cannot."
+        "A pattern with its own rows can express this, but an alteration of the pattern of a patient cannot."
     )
 
 
 def _sizes_sentence(rows: Sequence[Row]) -> str:
     shared = np.array([_size(row, "shared")[0] for row in rows])
-    compared = f"{_listed(shared / PAPER_SIZES['shared'][0], '.2g')} times as many as in the paper"
+    compared = f"This is {_listed(shared / PAPER_SIZES['shared'][0], '.2g')} times as many as in the paper."
     if not _is_whole(rows[0]):
-        compared = "of a part of the genome, so sizes cannot be compared with the paper's"
+        compared = "These are columns of a part of the genome, so sizes cannot be compared with those of the paper."
     return (
-        f"**Sizes.** The shared part of a pattern has {_listed(shared, ',.0f')} columns on average, {compared}; a "
-        f"simulated sample has {_listed((row['ones'] / len(row['labels']) for row in rows), ',.0f')} ones.\n"
+        f"**Sizes.**\nThe shared part of a pattern has {_listed(shared, ',.0f')} columns on average.\n{compared}\n"
+        f"A simulated sample has {_listed((row['ones'] / len(row['labels']) for row in rows), ',.0f')} ones.\n"
         f"{_alterations_sentence(rows)}"
     )
 
@@ -168,13 +169,13 @@ def _alterations_sentence(rows: Sequence[Row]) -> str:
         size, label = max((_size(row, label)[0], label) for label in CLASS_NAMES)
         largest.setdefault(label, []).append(size)
     names = _listed(f"{CLASS_NAMES[label]} ({_listed(sizes, ',.0f')})" for label, sizes in largest.items())
-    verdict = "as in the paper." if set(largest) == {"R"} else f"in the paper in relapse ({PAPER_SIZES['R'][0]:,})."
+    verdict = "as in the paper." if set(largest) == {"R"} else f"in the paper, in relapse ({PAPER_SIZES['R'][0]:,})."
     if "N" in largest:
         verdict += (
-            "\nSimulated tumours lose copies of parts of chromosomes, and what only they lack is an alteration of "
-            "normal tissue."
+            "\nSimulated tumours lose copies of parts of chromosomes.\n"
+            "What only they lack is an alteration of normal tissue."
         )
-    return f"Alterations are on average the largest in {names}; {verdict}"
+    return f"On average, alterations are the largest in {names}; {verdict}"
 
 
 def _comparison_table(rows: Sequence[Row]) -> str:
@@ -203,11 +204,11 @@ def _programs_sentence(rows: Sequence[Row]) -> str:
     mostly = sum(program["back"] > program["loci"] / 2 for program in relapse)
     all_recall, all_precision = _rates([program for row in rows for program in row["programs"]])
     return (
-        "A planted locus came back if the pattern that matches its program best reports it for exactly the classes of "
-        f"the program.\nOf {loci:,} loci planted in relapses only, {back:,} came back (recall {recall:.3f}); "
-        f"of what was reported for them, {100 * precision:.2f} % had been planted there.\n"
+        "A planted locus came back if the pattern that best matches its program reports it for exactly the classes of "
+        f"the program.\nOf {loci:,} loci planted in relapses only, {back:,} came back (recall {recall:.3f}).\n"
+        f"Of the loci reported for these programs, {100 * precision:.2f} % had been planted there.\n"
         f"{mostly} of the {len(relapse)} relapse programs came back by more than half.\n"
-        f"Over the programs of all classes recall is {all_recall:.3f} and precision {all_precision:.3f}."
+        f"Over the programs of all classes, recall is {all_recall:.3f} and precision {all_precision:.3f}."
     )
 
 

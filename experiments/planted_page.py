@@ -19,18 +19,23 @@ if TYPE_CHECKING:
 #: The paper's panels.
 PANELS = {"F": "F-measure", "rec_V": "recall of alterations", "r": "patterns per class"}
 MEASURES = (*PANELS, "pre_V", "planted r", "patterns", "f/f*", "seconds")
-WHAT_IS_SHOWN = (
-    "F is the F-measure of the patterns of every class with their rows: 1 if everything that was planted is found, and "
-    "nothing else.\n"
-    "rec_V is the recall of the planted alterations, in whichever pattern they are found.\n"
-    "pre_V is the precision of the patterns in which they are found.\n"
-    "It is low where a pattern contains the alteration together with what it alters and does not tell them apart.\n"
-    "r is the number of patterns of a class, planted or found, as the mean over the classes.\n"
-    "r* counts the planted patterns of all classes, and r_c those that all classes have.\n"
-    '`algorithm="paper"` is C-Salt as published, Primp is the related method without classes, and Dbssl is the '
-    "baseline of the paper (docs/methods.md).\n"
-    "Two methods are compared on the matrices that both were run on, to three digits."
-)
+WHAT_IS_SHOWN = """\
+The measures are:
+
+- **F** is the F-measure of the patterns of every class, with their rows.
+  It is 1 if exactly the planted patterns are found.
+- **rec_V** is the recall of the planted alterations, which may be found in any pattern.
+- **pre_V** is the precision of the patterns in which they are found.
+  It is low if a pattern holds the alteration together with the items that it alters.
+- **r** is the number of patterns of a class, planted or found, as the mean over the classes.
+- **r\\*** counts the planted patterns of all classes, and **r_c** those that all classes have.
+
+`algorithm="paper"` is C-Salt as published.
+Primp is the related method without classes.
+Dbssl is the method that the paper compares with (docs/methods.md).
+Two methods are compared on the matrices that both were run on, to three digits."""
+#: Methods beside each other in a table.
+METHODS_PER_TABLE = 5
 STYLES: dict[str, dict[str, Any]] = {
     "csalt": {"color": "#2f2d2a", "marker": "o", "linewidth": 2.2, "zorder": 5},
     "paper": {"color": "#d95f9f", "marker": "s"},
@@ -55,7 +60,7 @@ def write(series: Series, rows: Sequence[Row], folder: Path) -> str:
             WHAT_IS_SHOWN,
             *(verdict(series, runs, baseline) for baseline in baselines),
             f"![{series.title}: F-measure, recall of alterations and number of patterns]({series.name}.png)",
-            "F / rec_V / pre_V / r, means over the matrices:",
+            "Cells show F / rec_V / pre_V / r, as means over the matrices.\nThe planted r is in parentheses.",
             *(_as_markdown(series, part) for _, part in table.groupby("classes")),
             "",
         ]
@@ -84,16 +89,24 @@ def _what_was_measured(series: Series, runs: pd.DataFrame, code: str) -> str:
         "share": "24 planted patterns, 10 % noise",
         "rank": "10 % noise",
     }[series.varied]
-    mdl = "; MdlDbssl chooses among the paper's nine constellations" if "mdldbssl" in set(runs["method"]) else ""
+    has_mdl = "mdldbssl" in set(runs["method"])
     shapes = runs[["columns", "rows"]].drop_duplicates().sort_values("columns").to_numpy()
-    return (
-        f"{len(runs):,} fits with {code}: {classes} classes, {usual}, {series.label} {points}; {count} matrices per "
-        f"method and point, of {', '.join(f'{n} x {m}' for n, m in shapes)} columns x rows, seeds "
-        f"{runs['seed'].min()} to {runs['seed'].max()}.\n"
-        "C-Salt and Primp get no number of patterns.\n"
-        "Dbssl gets the planted numbers in two ways: alterations counted as patterns of their class (r_c common ones, "
-        f"and for two classes 2 r_c of each), or no common ones and r* of each class{mdl}.\n"
-        "Bars in the figure are two standard deviations long."
+    sizes = ", ".join(f"{n} x {m}" for n, m in shapes)
+    return "\n".join(
+        [
+            f"{len(runs):,} fits with {code}.",
+            "",
+            f"- Data: {classes} classes, {usual}, {series.label} {points}.",
+            f"- {count} matrices per method and point, of {sizes} columns x rows.",
+            f"- Seeds {runs['seed'].min()} to {runs['seed'].max()}.",
+            "- C-Salt and Primp get no information about the truth.",
+            "- Dbssl is given numbers of patterns, in one of two ways.",
+            "  It gets the planted ones, where alterations count as patterns of their class:",
+            "  r_c common ones, and for two classes 2 r_c of each.",
+            "  Or it gets no common ones and r* of each class.",
+            *(["- MdlDbssl chooses among the paper's nine constellations."] if has_mdl else []),
+            "- Bars in the figure are two standard deviations long.",
+        ]
     )
 
 
@@ -125,22 +138,29 @@ def standing_in_words(series: Series, runs: pd.DataFrame, baseline: str, measure
     text = f"above at {above} of {above + level + len(below)} points"
     if level:
         text += f", level at {level}"
-    if len(below):
-        places = (
-            f"{_where(series, place)} ({ours:.3f} against {theirs:.3f})" for place, ours, theirs in below.itertuples()
-        )
-        text += f", below at {', '.join(places)}"
-    return text
+    if below.empty:
+        return text + "."
+    places = (
+        f"  - {_where(series, place)}: {ours:.3f} against {theirs:.3f}" for place, ours, theirs in below.itertuples()
+    )
+    return "\n".join([f"{text}, below at {len(below)}:", *places])
+
+
+def standing_in_counts(series: Series, runs: pd.DataFrame, baseline: str, measure: str) -> str:
+    """Return the number of points at which C-Salt is above a baseline, level with it and below it."""
+    above, level, below = standing(series, runs, baseline, measure)
+    return f"{above} / {level} / {len(below)}"
 
 
 def verdict(series: Series, runs: pd.DataFrame, baseline: str) -> str:
     """Say how C-Salt compares with a baseline, and how well both tell alterations apart."""
-    in_words = {measure: standing_in_words(series, runs, baseline, measure) for measure in ("F", "rec_V")}
-    text = f"**{CURVES[baseline][0]}**: in F C-Salt is {in_words['F']}; in rec_V it is {in_words['rec_V']}."
+    lines = [
+        f"- {measure}: C-Salt is {standing_in_words(series, runs, baseline, measure)}" for measure in ("F", "rec_V")
+    ]
     precision = of_both(series, runs, baseline, "pre_V").mean()
     if precision.notna().all():
-        text += f"\npre_V is {precision['ours']:.2f} against {precision['theirs']:.2f}."
-    return text
+        lines.append(f"- pre_V: {precision['ours']:.2f} against {precision['theirs']:.2f}.")
+    return "\n".join([f"C-Salt against **{CURVES[baseline][0]}**:", "", *lines])
 
 
 def _where(series: Series, place: Any) -> str:
@@ -153,14 +173,22 @@ def _shown(series: Series, point: Any) -> str:
 
 
 def _as_markdown(series: Series, table: pd.DataFrame) -> str:
+    """Return a table of the points and methods, in parts that are narrow enough to read."""
     methods = [method for method in series.methods if (table["method"] == method).any()]
     classes = f", {table['classes'].iloc[0]} classes" if len(series.classes) > 1 else ""
-    lines = []
-    for point, part in table.groupby(series.varied):
-        cells = part.set_index("method")
-        texts = [_cell(cells.loc[method]) if method in cells.index else "" for method in methods]
-        lines.append([_shown(series, point), f"{part['planted r'].iloc[0]:.1f}", *texts])
-    return markdown_table([series.label + classes, "planted r", *(CURVES[method][0] for method in methods)], lines)
+    points = [(point, part.set_index("method")) for point, part in table.groupby(series.varied)]
+    tables = []
+    for first in range(0, len(methods), METHODS_PER_TABLE):
+        shown = methods[first : first + METHODS_PER_TABLE]
+        lines = [
+            [
+                f"{_shown(series, point)} ({cells['planted r'].iloc[0]:.1f})",
+                *(_cell(cells.loc[method]) if method in cells.index else "" for method in shown),
+            ]
+            for point, cells in points
+        ]
+        tables.append(markdown_table([series.label + classes, *(CURVES[method][0] for method in shown)], lines))
+    return "\n\n".join(tables)
 
 
 def _cell(row: Any) -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 from experiments import EXPERIMENTS, find
 from experiments.experiment import Row, code_versions
 from experiments.planted import CURVES, SERIES
-from experiments.planted_page import of_both, standing_in_words
+from experiments.planted_page import of_both, standing_in_counts
 from experiments.store import Store
 from experiments.text_page import verdict
 from saltmine.markdown import markdown_table
@@ -49,16 +49,20 @@ def _introduction(rows: dict[str, list[Row]]) -> str:
     everything = [row for of_one in rows.values() for row in of_one]
     return "\n\n".join(
         [
-            "# The paper's experiments",
+            "# Results of the paper's experiments",
             "This page is written by `python -m experiments.results_page` from stored runs; do not edit it.\n"
+            "[The paper's experiments](reproduce.md) describes the commands.\n"
             f"The {len(everything):,} fits were made with {code_versions(everything)}.",
             "## How C-Salt compares",
-            "All figures are means over the matrices of a point, compared to three digits.\n"
-            "The paper shows its curves as pictures only, so the published algorithm was run again on the same "
-            'matrices, as `algorithm="paper"`.',
+            "The table counts the points at which C-Salt is above / level with / below another method.\n"
+            "Points are compared by their means over the matrices, to three digits.\n"
+            "pre_V is a mean over all points.\n"
+            "The paper shows its curves only as figures.\n"
+            'Its algorithm is therefore run on the same matrices, as `algorithm="paper"` ("C-Salt as published").\n'
+            "The sections below list the points at which C-Salt is below.",
             markdown_table(["experiment", "C-Salt against", "F", "rec_V", "pre_V, mean"], _planted_lines(rows)),
             *(verdict(row["corpus"], row) for row in rows["text"] if row["method"] == "csalt"),
-            "The genomes are simulated. The last section says what is similar to the paper and what is not.",
+            "The genomes are simulated.\nThe last section says what is similar to the paper and what is not.",
         ]
     )
 
@@ -70,7 +74,7 @@ def _planted_lines(rows: dict[str, list[Row]]) -> list[list[str]]:
         runs = pd.DataFrame(rows[name])
         for baseline in series.methods[1:] if rows[name] else ():
             if (runs["method"] == baseline).any():
-                cells = [standing_in_words(series, runs, baseline, measure) for measure in ("F", "rec_V")]
+                cells = [standing_in_counts(series, runs, baseline, measure) for measure in ("F", "rec_V")]
                 precision = of_both(series, runs, baseline, "pre_V").mean()
                 told_apart = f"{precision['ours']:.2f} against {precision['theirs']:.2f}"
                 lines.append([series.title, CURVES[baseline][0], *cells, told_apart])

@@ -10,7 +10,7 @@ import pandas as pd
 
 from experiments import text_clouds
 from experiments.experiment import Row, code_versions
-from experiments.text_corpora import CORPORA, Corpus
+from experiments.text_corpora import CORPORA
 from saltmine.markdown import markdown_table
 
 TITLES = {
@@ -60,29 +60,30 @@ PAPER: dict[str, dict[str, tuple[Line, Line]]] = {
 # What the paper's RSS, and its density in percent, may be off by for being rounded.
 RSS_ROUNDED, DENSITY_ROUNDED = 500, 0.005
 
-HOW_COUNTED = (
-    "r0 patterns are common, r1 and r2 belong to the first and the second class.\n"
-    "Figures in parentheses are of the truncated factorization, without products of fewer than four words or "
-    "documents.\n"
-    "As in the paper, a pattern to which a class adds more words than the classes share counts as one of this class.\n"
-    "What is left of it is counted as one of the other class, so r can exceed the number of patterns.\n"
-    "Any other pattern belongs to a class if no document of the other class uses it, and is common otherwise.\n"
-    "What a class adds to a common pattern counts among its words.\n"
-    "Primp knows no classes.\n"
-    "Its patterns are also counted by who uses them; the paper does not say how it did that.\n"
-    "RSS is the number of cells in error.\n"
-    "RSS per one is RSS divided by the ones of the data, so that different matrices can be compared."
-)
-HOW_LISTED = (
-    "The tables list everything that belongs to one class: its own patterns, and what it adds to a common pattern.\n"
-    "Each line has the most frequent words and the documents that use the pattern.\n"
-    "Then follow the share of these documents that have one of the words, and the same share of all documents, both as "
-    "the mean over the words.\n"
-    "The last column counts the documents that have more than half of the words, whether or not they use the pattern.\n"
-    "All figures are those of the first class + those of the second.\n"
-    "A dagger (†) marks what the truncated factorization does not have.\n"
-    "The same for all methods is in `text_patterns.csv`."
-)
+HOW_COUNTED = """\
+- r0 patterns are common, and r1 and r2 patterns belong to the first and the second class.
+- Figures in parentheses are those of the truncated factorization.
+  It has no products of fewer than four words or documents.
+- A pattern belongs to a class if no document of the other class uses it; otherwise it is common.
+- As in the paper, a pattern to which a class adds more words than the classes share counts as a pattern of this class.
+  We count the rest of it as a pattern of the other class, so r can exceed the number of patterns.
+- Words that a class adds to a common pattern count among the words of the pattern.
+- Primp has no classes: its patterns are also counted by the documents that use them.
+  The paper does not say how it counts them.
+- RSS is the number of cells in error.
+  Per one, it is divided by the ones of the data, so that different matrices can be compared."""
+HOW_LISTED = """\
+The tables list everything that belongs to one class: its own patterns, and the words that it adds to a common pattern.
+
+- The words are the most frequent ones.
+- "Used by" counts the documents that use the pattern.
+- "In these" is the share of these documents that have one of the words, as the mean over the words.
+- "In all" is the same share of all documents.
+- "Over half" counts the documents that have more than half of the words, whether or not they use the pattern.
+- Every figure is that of the first class + that of the second.
+- A dagger (†) marks what the truncated factorization does not have.
+
+`text_patterns.csv` has the same for all methods."""
 
 
 def write(rows: Sequence[Row], folder: Path) -> str:
@@ -113,9 +114,9 @@ def write(rows: Sequence[Row], folder: Path) -> str:
             *(f"**{CORPORA[name].title}**\n\n{_table(name, found)}" for name, found in measured.items()),
             "## The largest patterns",
             "Words are larger the more often they occur in the documents that use the pattern.\n"
-            "Words too small to read are left out.\n"
-            "Pink words are shared by the classes that use the pattern, blue ones belong to the first class and green "
-            "ones to the second.",
+            "Words that are too small to read are left out.\n"
+            "Pink words are shared by the classes that use the pattern.\n"
+            "Blue words belong to the first class, and green words to the second.",
             "![Word clouds of the four largest patterns of every method](text.png)",
             "## What C-Salt says of single classes",
             HOW_LISTED,
@@ -129,14 +130,14 @@ def _what_was_measured(runs: Sequence[Row]) -> str:
     corpora = ", ".join(CORPORA[name].title for name in CORPORA if any(row["corpus"] == name for row in runs))
     methods = ", ".join(TITLES[name] for name in TITLES if any(row["method"] == name for row in runs))
     return (
-        f"{len(runs)} fits with {code_versions(runs)}: {methods} on {corpora}.\n"
-        "C-Salt and Primp may find 30 patterns at most, Dbssl1 30 common ones and 30 of each class, Dbssl2 15 of each "
-        "kind.\n"
-        "Rows are documents, and items are the words in them.\n"
-        "Words have three or more letters, are in their basic form, and are no stop words (a list beside the "
-        "documents, else scikit-learn's).\n"
-        "Of news posts, subject and body are taken.\n"
-        "Empty rows and rows that equal an earlier one are left out."
+        f"{len(runs)} fits with {code_versions(runs)}: {methods} on {corpora}.\n\n"
+        "- C-Salt and Primp may find at most 30 patterns.\n"
+        "- Dbssl1 may find 30 common patterns and 30 of each class, and Dbssl2 15 of each kind.\n"
+        "- Rows are documents, and items are the words in them.\n"
+        "- Words have three or more letters and are in their basic form.\n"
+        "  Stop words are left out, by a list beside the documents or else by that of scikit-learn.\n"
+        "- News posts consist of subject and body.\n"
+        "- Empty rows and rows that equal an earlier one are left out."
     )
 
 
@@ -154,8 +155,8 @@ def _sizes(measured: Mapping[str, Mapping[str, Row]]) -> str:
                 f"{corpus.min_docs} (20)",
             ]
         )
-    headings = ["corpus", "classes", "documents", "words", "ones", "least documents of a word"]
-    return f"In parentheses the paper's figures:\n\n{markdown_table(headings, lines)}"
+    headings = ["corpus", "classes", "documents", "words", "ones", "min. documents"]
+    return f"The figures of the paper are in parentheses:\n\n{markdown_table(headings, lines)}"
 
 
 def verdict(name: str, row: Row) -> str:
@@ -166,16 +167,22 @@ def verdict(name: str, row: Row) -> str:
         off = 1 + DENSITY_ROUNDED / corpus.paper_density
         least, most = theirs / off - RSS_ROUNDED / corpus.paper_ones, theirs * off + RSS_ROUNDED / corpus.paper_ones
         side = "below" if ours < least else "above" if ours > most else "level with, to the paper's rounding,"
-        parts.append(f"{ours:.3f} cells per one{_if_truncated(which)}, {side} the paper's {theirs:.3f}")
+        parts.append(f"- C-Salt has {ours:.3f} errors per one{_if_truncated(which)}, {side} the paper's {theirs:.3f}.")
     specific, altered = (sum(claim["alteration"] is kind for claim in row["claims"]) for kind in (False, True))
     left, paper = sum(row["truncated"]["owners"][1:]), [sum(line.owners[1:]) for line in PAPER[name]["csalt"]]
     enough = "at least as many as" if specific + altered >= paper[0] else "fewer than"
-    return (
-        f"**{corpus.title}**: C-Salt errs in {'; and in '.join(parts)}.\nThese are {row['whole']['rss'] / 1000:.1f} "
-        f"thousand cells in a matrix with {row['ones'] / 1000:.1f} thousand ones; the paper has "
-        f"{PAPER[name]['csalt'][0].rss / 1000:.0f} thousand in one with {corpus.paper_ones / 1000:.1f} thousand.\n"
-        f"C-Salt finds {specific} ({left}) patterns of single classes and {altered} alterations of common ones: "
-        f"together {enough} the {paper[0]} ({paper[1]}) patterns of single classes that the paper counts."
+    return "\n".join(
+        [
+            f"**{corpus.title}**:",
+            "",
+            *parts,
+            f"- Without truncation, these are {row['whole']['rss'] / 1000:.1f} thousand cells in a matrix with "
+            f"{row['ones'] / 1000:.1f} thousand ones.",
+            f"  The paper has {PAPER[name]['csalt'][0].rss / 1000:.0f} thousand in one with "
+            f"{corpus.paper_ones / 1000:.1f} thousand.",
+            f"- C-Salt finds {specific} ({left}) patterns of single classes and {altered} alterations of common ones.",
+            f"  Together these are {enough} the {paper[0]} ({paper[1]}) patterns of single classes in the paper.",
+        ]
     )
 
 
@@ -189,9 +196,9 @@ def baselines(found: Mapping[str, Row]) -> str:
         names = " and ".join(f"{TITLES[method]} ({texts[method]})" for method in ahead)
         ours = f"C-Salt ({texts['csalt']} patterns{_if_truncated(which)})"
         sentences.append(
-            f"{names} {'have' if len(ahead) > 1 else 'has'} fewer errors than {ours}."
+            f"- {names} {'have' if len(ahead) > 1 else 'has'} fewer errors than {ours}."
             if ahead
-            else f"No other method that was run has fewer errors than {ours}."
+            else f"- No other method that was run has fewer errors than {ours}."
         )
     return "\n".join(sentences)
 
@@ -201,25 +208,32 @@ def _if_truncated(which: str) -> str:
 
 
 def _table(name: str, found: Mapping[str, Row]) -> str:
-    lines = []
+    patterns, errors = [], []
     for method, title in TITLES.items():
         if method in found:
             row = found[method]
             ours = _line(row["whole"]), _line(row["truncated"])
-            lines.append([title, *_cells(*ours, row["ones"], 1), f"{row['seconds']:.0f}"])
+            patterns.append([title, *_counts(*ours)])
+            errors.append([title, *_errors(*ours, row["ones"], 1), f"{row['seconds']:.0f}"])
         if method in PAPER[name]:
-            lines.append([f"{title} in the paper", *_cells(*PAPER[name][method], CORPORA[name].paper_ones, 0), ""])
-    return markdown_table(["", "r", "r0", "r1", "r2", "RSS, thousands", "RSS per one", "seconds"], lines)
+            lines = PAPER[name][method]
+            patterns.append([f"{title} in the paper", *_counts(*lines)])
+            errors.append([f"{title} in the paper", *_errors(*lines, CORPORA[name].paper_ones, 0), ""])
+    of_patterns = markdown_table(["method", "r", "r0", "r1", "r2"], patterns)
+    return f"{of_patterns}\n\n{markdown_table(['method', 'RSS, thousands', 'RSS per one', 'seconds'], errors)}"
 
 
 def _line(figures: Mapping[str, Any]) -> Line:
     return Line(tuple(figures["owners"]), figures["rss"])
 
 
-def _cells(whole: Line, truncated: Line, ones: float, digits: int) -> list[str]:
+def _counts(whole: Line, truncated: Line) -> list[str]:
     counts = zip((whole.r, *whole.owners), (truncated.r, *truncated.owners), strict=True)
+    return [f"{of_whole} ({of_truncated})" for of_whole, of_truncated in counts]
+
+
+def _errors(whole: Line, truncated: Line, ones: float, digits: int) -> list[str]:
     return [
-        *(f"{of_whole} ({of_truncated})" for of_whole, of_truncated in counts),
         f"{whole.rss / 1000:.{digits}f} ({truncated.rss / 1000:.{digits}f})",
         f"{whole.rss / ones:.3f} ({truncated.rss / ones:.3f})",
     ]
@@ -229,17 +243,20 @@ def _claims(name: str, row: Row) -> str:
     corpus = CORPORA[name]
     if not row["claims"]:
         return f"**{corpus.title}**: nothing."
-    headings = ["class", "what", "words", "used by", "in these", "in all", "more than half of the words"]
-    lines = [_claim(corpus, claim) for claim in sorted(row["claims"], key=lambda claim: claim["alteration"])]
+    headings = ["what", "words", "used by", "in these", "in all", "over half"]
+    claims = sorted(row["claims"], key=lambda claim: claim["alteration"])
     sizes = " + ".join(f"{size} of {label}" for size, label in zip(row["rows"], corpus.classes, strict=True))
-    return f"**{corpus.title}**, {sizes}:\n\n{markdown_table(headings, lines)}"
+    parts = [f"**{corpus.title}**, {sizes}."]
+    for owner, label in enumerate(corpus.classes):
+        lines = [_claim(claim) for claim in claims if claim["owner"] == owner]
+        parts += [f"What belongs to {label}:", markdown_table(headings, lines)] if lines else []
+    return "\n\n".join(parts)
 
 
-def _claim(corpus: Corpus, claim: Mapping[str, Any]) -> list[str]:
+def _claim(claim: Mapping[str, Any]) -> list[str]:
     more = claim["n_words"] - len(claim["words"])
     what = f"added to pattern {claim['pattern']}" if claim["alteration"] else f"pattern {claim['pattern']}"
     return [
-        corpus.classes[claim["owner"]],
         what + (" †" if claim["truncated"] else ""),
         ", ".join(claim["words"]) + (f" and {more} more" if more else ""),
         _pair(claim["used"]),

@@ -1,4 +1,4 @@
-"""The commands and code in README and docs run as they stand and print the output shown; links resolve."""
+"""The commands and code in README and docs run as they stand and print the output shown; links and paths resolve."""
 
 import contextlib
 import io
@@ -24,6 +24,7 @@ DOCUMENTS = {
 }
 WORDS_IN_README = 800
 LONGEST_LINE = 160
+COLUMNS_IN_TABLES = 6
 
 
 def fences(document: str) -> Iterator[tuple[str, str, str]]:
@@ -91,6 +92,7 @@ def test_commands_run_and_print_the_output_shown(document, folder):
     assert all((folder / name).stat().st_size > 0 for name in written)
 
 
+@pytest.mark.slow
 def test_the_comparison_runs_and_prints_the_table_shown(folder):
     [(line, shown)] = commands("docs/methods.md")
     found, expected = ([row for row in text.splitlines() if row.strip()] for text in (run(line), shown))
@@ -106,7 +108,7 @@ def test_the_comparison_runs_and_prints_the_table_shown(folder):
     [
         ("README.md", []),
         ("docs/python.md", ["model.salt", "report.html"]),
-        ("docs/methods.md", ["dbssl.html", "compared.png"]),
+        pytest.param("docs/methods.md", ["dbssl.html", "compared.png"], marks=pytest.mark.slow),
     ],
 )
 def test_code_runs_and_prints_the_output_shown(document, written, folder):
@@ -120,6 +122,8 @@ def test_code_runs_and_prints_the_output_shown(document, written, folder):
     assert all((folder / name).stat().st_size > 0 for name in written)
 
 
+@pytest.mark.slow
+@pytest.mark.cluster
 def test_the_script_for_a_cluster_runs(folder):
     [(script, _)] = code("docs/scaling.md")
     (folder / "large.py").write_text(script)
@@ -150,6 +154,14 @@ def test_every_link_resolves(document):
         assert not anchor or anchor in slugs(target), link
 
 
+def test_the_paths_in_the_map_of_the_code_exist():
+    named = set(re.findall(r"`((?:[a-z_]+/)*[a-z_]+(?:\.py|/))`", (ROOT / "CONTRIBUTING.md").read_text()))
+    assert len(named) > 40
+    assert {
+        path for path in named if not any((top / path).exists() for top in (ROOT, ROOT / "src" / "saltmine"))
+    } == set()
+
+
 def test_every_document_is_linked_from_the_readme():
     linked = set(re.findall(r"\]\((docs/[^)#]+\.md)\)", DOCUMENTS["README.md"]))
     assert linked == set(DOCUMENTS) - {"README.md"}
@@ -162,3 +174,9 @@ def test_the_readme_is_short():
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_lines_are_short(document):
     assert [line for line in prose(document) if len(line) > LONGEST_LINE] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_tables_are_narrow(document):
+    lines = [line.replace("\\|", "") for line in DOCUMENTS[document].splitlines() if line.startswith("|")]
+    assert [line for line in lines if line.count("|") > COLUMNS_IN_TABLES + 1] == []

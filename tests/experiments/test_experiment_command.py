@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import saltmine
 from experiments import EXPERIMENTS, command, find
 from experiments.experiment import Experiment
 from experiments.planted import CURVES, SERIES
+from experiments.results_page import write_page
 from experiments.store import Store
 from tests.experiments.stored_runs import double, fill
 
@@ -197,6 +199,14 @@ def test_the_page_of_all_experiments_is_made_from_stored_runs(tmp_path):
     assert "## Noise" in page
     assert "0.875 / 0.775" in page
     assert (tmp_path / "docs" / "results" / "noise.png").exists()
+
+
+@pytest.mark.slow
+def test_the_page_in_the_docs_is_made_from_the_stored_runs(tmp_path):
+    # A copy: tables are written beside the runs.
+    shutil.copytree(ROOT / "experiments" / "results", tmp_path / "runs")
+    write_page(tmp_path / "runs", tmp_path / "docs")
+    assert (tmp_path / "docs" / "results.md").read_text() == (ROOT / "docs" / "results.md").read_text()
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "wordcloud"])

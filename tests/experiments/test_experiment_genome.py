@@ -149,7 +149,7 @@ def test_the_page_has_the_figures_of_the_row(row, tmp_path):
         f"{relapse['back'].sum():,} came back (recall {recall:.3f})",
         f"{100 * precision:.2f} % had been planted",
         "10.7k ± 96.0k",
-        f"has {np.mean(row['shared_sizes']):,.0f} columns on average, of a part of the genome",
+        f"has {np.mean(row['shared_sizes']):,.0f} columns on average.\nThese are columns of a part of the genome",
         f"{np.mean(row['shared_sizes']) / 1000:.1f}k ± {np.std(row['shared_sizes']) / 1000:.1f}k",
         "saltmine 1.0 (commit abc)",
         "](genome.png)",
@@ -174,18 +174,18 @@ def a_usage(*samples):
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"usage": ["1" * 56]}, "in 100.0 % of the cases; usage is nearly the same in each class, as in the paper"),
+        ({"usage": ["1" * 56]}, "in 100.0 % of the cases.\nUsage is nearly the same in each class, as in the paper"),
         # The first patient has it in all samples, the second in normal tissue only.
         (
             {"usage": [a_usage(0, 1, 18, 36)]},
-            "in 50.0 % of the cases; usage is not nearly the same in each class, as it",
+            "in 50.0 % of the cases.\nUsage is not nearly the same in each class, unlike in the paper",
         ),
         ({"usage": [a_usage(0, 18, 36)]}, "No pattern of several patients is used in all three classes"),
         ({"one_class": 0}, "As in the paper, no pattern is used in one class only."),
-        ({"one_class": 4}, "4 patterns are used in one class only.\nIn the paper there are none"),
+        ({"one_class": 4}, "4 patterns are used in one class only.\nThe paper has none"),
         ({"altered_sizes": {"N": [1], "T": [2], "R": [30]}}, "the largest in relapse (30); as in the paper."),
         ({"altered_sizes": {"N": [0], "T": [0], "R": [0]}}, "There are no alterations."),
-        ({"altered_sizes": {"N": [1], "T": [2], "R": [0]}}, "in primary tumour (2); in the paper in relapse (3,800)."),
+        ({"altered_sizes": {"N": [1], "T": [2], "R": [0]}}, "in primary tumour (2); in the paper, in relapse (3,800)."),
     ],
 )
 def test_sentences_follow_the_figures(row, tmp_path, changed, sentence):

@@ -97,10 +97,13 @@ def test_the_verdict_says_where_the_baseline_is_better():
 
     runs = pd.DataFrame(rows_of(series, value))
     text = verdict(series, runs, "dbssl-own")
-    assert text.startswith(
-        "**Dbssl[0, r*, r*]**: in F C-Salt is above at 6 of 6 points; in rec_V it is above at 0 of 6"
+    assert text == (
+        "C-Salt against **Dbssl[0, r*, r*]**:\n\n"
+        "- F: C-Salt is above at 6 of 6 points.\n"
+        "- rec_V: C-Salt is above at 0 of 6 points, level at 5, below at 1:\n"
+        "  - 5 %: 0.900 against 0.950\n"
+        "- pre_V: 0.70 against 0.70."
     )
-    assert "level at 5, below at 5 % (0.900 against 0.950).\npre_V is 0.70 against 0.70." in text
 
 
 def test_methods_are_compared_on_the_matrices_that_both_were_run_on():

@@ -424,15 +424,15 @@ def test_methods_with_fewer_errors_are_named(rows):
         }
 
     said = text_page.baselines({"csalt": row(500, 600), "primp": row(500, 601), "dbssl2": row(400, 600)})
-    assert "Dbssl2 (0.400 with 6) has fewer errors than C-Salt (0.500 with 6 patterns).\nNo other method" in said
+    assert "Dbssl2 (0.400 with 6) has fewer errors than C-Salt (0.500 with 6 patterns).\n- No other method" in said
     assert "Primp" not in said
 
 
 def test_the_verdict_counts_what_belongs_to_single_classes(rows):
     nothing = text_page.verdict("movie", {**rows[2], "claims": []})
-    assert "0 alterations of common ones: together fewer than the 1 (0) patterns" in nothing
+    assert "0 alterations of common ones.\n  Together these are fewer than the 1 (0) patterns" in nothing
     alteration = {**rows[2]["claims"][0], "alteration": True}
-    assert "1 alterations of common ones: together at least as many as the 1 (0)" in text_page.verdict(
+    assert "1 alterations of common ones.\n  Together these are at least as many as the 1 (0)" in text_page.verdict(
         "movie", {**rows[2], "claims": [alteration]}
     )
 
