@@ -14,10 +14,9 @@ from saltmine import comparison
 from saltmine.cli import options
 from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import Interrupted, user_mistakes
-from saltmine.cli.output import Notes, as_json, atomic_folder, print_rich, simple_grid, terminal_width
+from saltmine.cli.output import Notes, as_json, atomic_folder, markdown_table, print_rich, simple_grid, terminal_width
 from saltmine.cli.planted import read_truth
 from saltmine.comparison import Comparison
-from saltmine.markdown import markdown_table
 from saltmine.methods import METHODS, check_methods
 
 TABLE, PAGE, FIGURE = "comparison.csv", "comparison.md", "comparison.png"
