@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import shutil
 import sys
@@ -44,15 +43,9 @@ def as_json(values: Any) -> str:
      null
     ]
     """
-    return json.dumps(_finite(values), indent=1, allow_nan=False)
-
-
-def _finite(values: Any) -> Any:
-    if isinstance(values, dict):
-        return {key: _finite(value) for key, value in values.items()}
-    if isinstance(values, list):
-        return [_finite(value) for value in values]
-    return None if isinstance(values, float) and not math.isfinite(values) else values
+    # Python writes them as NaN and Infinity, which it calls constants; JSON has no such thing.
+    finite = json.loads(json.dumps(values), parse_constant=lambda _: None)
+    return json.dumps(finite, indent=1)
 
 
 def terminal_width(otherwise: int) -> int:

@@ -55,17 +55,14 @@ def render(model: FittedModel | Summary, title: str | None = None) -> str:
     data = payload(summary, title)
     css = "".join(_asset(f"{name}.css") for name in STYLES)
     script = "".join(_asset(f"{name}.js") for name in SCRIPTS)
+    lines = "".join(f"<li>{escape(line)}</li>" for line in outline(summary))
     fields = {
         "policy": _policy(css, script),
-        "version": escape(data["version"]),
-        "date": data["date"],
-        "title": escape(data["title"]),
-        "answer": escape(data["answer"]),
+        **{name: escape(data[name]) for name in ("version", "date", "title", "answer", "method")},
         "facts": escape(" · ".join(data["facts"])),
-        "method": escape(data["method"]),
         "source": escape(data["method_source"]),
         **{name: escape(text) for name, text in _meanings(data["tested"], data["exact"]).items()},
-        "outline": _html_list(outline(summary)),
+        "outline": f'<ul class="outline">{lines}</ul>',
         "css": css,
         "data": as_json(data),
         "script": script,
@@ -130,10 +127,6 @@ def outline(summary: Summary) -> list[str]:
         lines.append(f"Pattern {pattern.number} ({used}): {parts}")
     rest = len(summary.patterns) - len(lines)
     return [*lines, f"and {rest:,} more pattern{'s' if rest > 1 else ''}"] if rest else lines
-
-
-def _html_list(lines: list[str]) -> str:
-    return f'<ul class="outline">{"".join(f"<li>{escape(line)}</li>" for line in lines)}</ul>'
 
 
 def model_html(model: FittedModel) -> str:
