@@ -11,7 +11,7 @@ import pandas as pd
 
 from experiments.experiment import Row, code_versions
 from experiments.genome_figure import CLASS_NAMES, draw
-from saltmine.markdown import markdown_table
+from saltmine.cli.output import markdown_table
 
 #: What the paper reports of its data: patterns, and the mean and standard deviation of their sizes, as printed.
 PAPER = {"columns": 3.7e6, "patterns": 28, "one_patient": 16, "one_class": 0}

@@ -11,7 +11,7 @@ import pandas as pd
 
 from experiments.experiment import Row, code_versions
 from experiments.planted import CURVES, Series
-from saltmine.markdown import markdown_table
+from saltmine.cli.output import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

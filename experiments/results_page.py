@@ -20,7 +20,7 @@ from experiments.planted import CURVES, SERIES
 from experiments.planted_page import of_both, standing_in_counts
 from experiments.store import Store
 from experiments.text_page import verdict
-from saltmine.markdown import markdown_table
+from saltmine.cli.output import markdown_table
 
 ROOT = Path(__file__).parents[1]
 RUNS, DOCS, PICTURES = ROOT / "experiments" / "results", ROOT / "docs", "results"

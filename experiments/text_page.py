@@ -11,7 +11,7 @@ import pandas as pd
 from experiments import text_clouds
 from experiments.experiment import Row, code_versions
 from experiments.text_corpora import CORPORA
-from saltmine.markdown import markdown_table
+from saltmine.cli.output import markdown_table
 
 TITLES = {
     "csalt": "C-Salt",

@@ -13,7 +13,7 @@ _OFFERED = {
     "saltmine.comparison": ("compare",),
     "saltmine.estimators": ("CSalt", "Primp"),
     "saltmine.io": ("ReadError", "Table", "read"),
-    "saltmine.loading": ("load",),
+    "saltmine.methods": ("load",),
     "saltmine.preprocessing": ("Prepare",),
 }
 _MODULE_OF = {name: module for module, names in _OFFERED.items() for name in names}

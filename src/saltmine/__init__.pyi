@@ -11,6 +11,6 @@ from saltmine.estimators import Primp as Primp
 from saltmine.io import ReadError as ReadError
 from saltmine.io import Table as Table
 from saltmine.io import read as read
-from saltmine.loading import load as load
+from saltmine.methods import load as load
 from saltmine.preprocessing import Prepare as Prepare
 from saltmine.version import __version__ as __version__

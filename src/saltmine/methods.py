@@ -1,13 +1,15 @@
-"""All methods by the names that comparisons and the command line use."""
+"""All methods by the names that comparisons and the command line use; load the files of their models."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
 from saltmine.baselines import Asso, Dbssl, DiffNorm, JointNMF, MdlDbssl
 from saltmine.estimators import CSalt, Primp
+from saltmine.fitted.model_file import read_model
 from saltmine.parameters import check_ranks, spread_ranks
 
 # Data with at most so many cells is searched from several starts by default: that takes seconds.
@@ -118,3 +120,24 @@ def usual_starts(name: str, n_cells: int) -> int:
     (5, 1, 1)
     """
     return SMALL_STARTS if name in ("csalt", "primp") and n_cells <= SMALL_CELLS else 1
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Return the fitted estimator of a file that ``save`` wrote.
+
+    Raises
+    ------
+    saltmine.fitted.model_file.ModelFileError
+        If the file is damaged, of another version, or not a model.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from saltmine import Primp, load
+    >>> model = Primp(random_state=0).fit([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.salt"
+    >>> model.save(path)
+    >>> bool((load(path).usage_ == model.usage_).all())
+    True
+    """
+    return read_model(path, {method.estimator._kind: method.estimator for method in METHODS.values()})

@@ -17,7 +17,7 @@ from saltmine.cli.data import read_for_model, row_names_of
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes
 from saltmine.io import Table
-from saltmine.loading import load
+from saltmine.methods import load
 from saltmine.preprocessing.columns import number_text
 from saltmine.report import write_report
 

@@ -14,31 +14,18 @@ from saltmine import comparison
 from saltmine.cli import options
 from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import Interrupted, user_mistakes
-from saltmine.cli.output import Notes, as_json, atomic_folder, print_rich, simple_grid, terminal_width
+from saltmine.cli.output import Notes, as_json, atomic_folder, markdown_table, print_rich, simple_grid, terminal_width
 from saltmine.cli.planted import read_truth
 from saltmine.comparison import Comparison
-from saltmine.markdown import markdown_table
 from saltmine.methods import METHODS, check_methods
 
 TABLE, PAGE, FIGURE = "comparison.csv", "comparison.md", "comparison.png"
-#: Columns of the table in the terminal and the page: heading and number format.
-COLUMNS = {
-    "method": ("method", "{}"),
-    "description_length": ("nats", "{:,.0f}"),
-    "of_null": ("of null", "{:.3f}"),
-    "rss": ("RSS", "{:,}"),
-    "patterns": ("patterns", "{}"),
-    "common": ("common", "{}"),
-    "specific": ("specific", "{}"),
-    "altered": ("altered", "{}"),
-    "by_chance": ("by chance", "{}"),
-    "items": ("items", "{:.1f}"),
-    "rows": ("rows", "{:.1f}"),
-    "f_measure": ("F", "{:.3f}"),
-    "alteration_recall": ("rec V", "{:.3f}"),
-    "rank_error": ("rank error", "{:.1f}"),
-    "seconds": ("seconds", "{:.1f}"),
-}
+#: Headings of columns in the terminal and the page that differ from their names.
+HEADINGS = {"description_length": "nats", "rss": "RSS", "f_measure": "F", "alteration_recall": "rec V"}
+#: Number formats of columns that are not plain counts.
+FORMATS = {"description_length": ",.0f", "rss": ","}
+FORMATS |= dict.fromkeys(("of_null", "f_measure", "alteration_recall"), ".3f")
+FORMATS |= dict.fromkeys(("items", "rows", "rank_error", "seconds"), ".1f")
 
 #: Columns that a narrow terminal leaves out, first to last.
 DISPENSABLE = ("rows", "items", "of_null", "by_chance", "common", "altered", "specific", "seconds")
@@ -92,42 +79,30 @@ def compare(data: Path, methods: list[str], **given: Any) -> None:
     else:
         _print(found.table, given["output"], drawn)
     if interrupted:
-        raise Interrupted(
-            f"Interrupted; {len(found.rows)} of {len(methods)} methods were done, and these were written."
-        )
+        done = f"{len(found.rows)} of {len(methods)} methods were done"
+        raise Interrupted(f"Interrupted; {done}, and these were written.")
 
 
 def _run(data: Path, items: Items, methods: list[str], given: dict[str, Any]) -> tuple[Comparison, bool]:
     """Run the methods; return what they found, and whether the user interrupted them."""
     results: list[Comparison] = []
+    settings = {name: given[name] for name in ("ranks", "max_time", "binarize")}
+    settings |= {"n_restarts": given["restarts"], "random_state": given["seed"], "verbose": int(not given["quiet"])}
+    settings |= {"item_names": items.item_names, "row_names": items.table.row_names, "on_result": results.append}
     with user_mistakes():
         try:
-            found = comparison.compare(
-                items.X,
-                items.table.y,
-                methods,
-                ranks=given["ranks"],
-                n_restarts=given["restarts"],
-                truth=read_truth(given["truth"], data),
-                random_state=given["seed"],
-                max_time=given["max_time"],
-                binarize=given["binarize"],
-                item_names=items.item_names,
-                row_names=items.table.row_names,
-                verbose=0 if given["quiet"] else 1,
-                on_result=results.append,
-            )
+            truth = read_truth(given["truth"], data)
+            return comparison.compare(items.X, items.table.y, methods, truth=truth, **settings), False
         except KeyboardInterrupt:
             if not results or not results[-1].rows:
                 raise
             return results[-1], True
-    return found, False
 
 
 def _write(found: Comparison, items: Items, facts: dict[str, Any], folder: Path) -> bool:
     """Write table, models and figure; return whether the figure could be drawn."""
     found.table.to_csv(folder / TABLE, index=False)
-    (folder / PAGE).write_text(as_markdown(found.table), encoding="utf-8")
+    (folder / PAGE).write_text(markdown_table(*_cells(found.table)), encoding="utf-8")
     for name, model in found.models.items():
         model.about_, model.preparation_ = facts, items.preparation
         model.save(folder / f"{name}.salt")
@@ -138,20 +113,6 @@ def _write(found: Comparison, items: Items, facts: dict[str, Any], folder: Path)
         return False
     figure.savefig(folder / FIGURE, dpi=150)
     return True
-
-
-def as_markdown(table: pd.DataFrame) -> str:
-    """Return the table in markdown.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> print(as_markdown(pd.DataFrame({"method": ["csalt"], "rss": [1200], "seconds": [0.5]})))
-    | method | RSS   | seconds |
-    |--------|-------|---------|
-    | csalt  | 1,200 | 0.5     |
-    """
-    return markdown_table(*_cells(table))
 
 
 def _print(table: pd.DataFrame, folder: Path, drawn: bool) -> None:
@@ -179,10 +140,16 @@ def _grid(table: pd.DataFrame) -> Any:
 
 
 def _cells(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Return the headings and the text of every cell."""
-    shown = [column for column in COLUMNS if column in table.columns]
+    """Return the headings and the text of every cell.
+
+    Examples
+    --------
+    >>> _cells(pd.DataFrame({"method": ["csalt"], "rss": [1200], "rank_error": [0.5]}))
+    (['method', 'RSS', 'rank error'], [['csalt', '1,200', '0.5']])
+    """
+    columns = [str(column) for column in table]
     lines = [
-        ["" if row[column] != row[column] else COLUMNS[column][1].format(row[column]) for column in shown]
+        [format(row[column], FORMATS.get(column, "")) if row[column] == row[column] else "" for column in columns]
         for row in table.to_dict("records")
     ]
-    return [COLUMNS[column][0] for column in shown], lines
+    return [HEADINGS.get(column, column.replace("_", " ")) for column in columns], lines

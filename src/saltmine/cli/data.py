@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.cli.errors import WrongUse, user_mistakes
-from saltmine.cli.options import READING, names_of
 from saltmine.cli.output import Notes
 from saltmine.io import ReadError, Table, read
 from saltmine.io.registry import format_of, has_known_suffix
@@ -32,21 +32,20 @@ class Items:
     table: Table
     item_names: NDArray[Any] | None
     preparation: Prepare | None
+    n_classes: int
 
 
-def prepare_items(source: Path, table: Table, ignore: tuple[str, ...], prepare: Prepare) -> Items:
+def _prepare_items(source: Path, table: Table, given: dict[str, Any], n_classes: int) -> Items:
     """Return the items of a table's columns; a matrix is taken as it is."""
-    frame = table.frame
+    prepare = Prepare(bins=given["bins"], thresholds=given["thresholds"] or None, missing=given["missing"])
+    frame, ignore = table.frame, given["ignore"]
     if frame is None:
+        matrix = "but this file holds a matrix; leave"
         if prepare.thresholds or prepare.missing != "error" or prepare.bins != Prepare().bins:
-            raise WrongUse(
-                "--threshold, --bins and --missing are for tables, but this file holds a matrix; leave them out."
-            )
+            raise WrongUse(f"--threshold, --bins and --missing are for tables, {matrix} them out.")
         if ignore:
-            raise WrongUse(
-                f"--ignore {ignore[0]} names a column of a table, but this file holds a matrix; leave it out."
-            )
-        return Items(table.X, table, table.item_names, None)
+            raise WrongUse(f"--ignore {ignore[0]} names a column of a table, {matrix} it out.")
+        return Items(table.X, table, table.item_names, None, n_classes)
     for option, columns in (("--ignore", ignore), ("--threshold", prepare.thresholds or {})):
         for column in columns:
             if column not in frame.columns:
@@ -56,7 +55,9 @@ def prepare_items(source: Path, table: Table, ignore: tuple[str, ...], prepare: 
         raise WrongUse("No columns are left beside the classes and those that are ignored; at least one is needed.")
     with user_mistakes():
         X = prepare.items_of(frame, fit=True)
-    return Items(X, table, prepare.item_names_, prepare)
+    if given["binarize"] is not None:
+        raise WrongUse("--binarize is for matrices of numbers; columns of a table are cut with --threshold or --bins.")
+    return Items(X, table, prepare.item_names_, prepare, n_classes)
 
 
 def read_items(path: Path, given: dict[str, Any], notes: Notes, otherwise: str | None = None) -> Items:
@@ -64,26 +65,20 @@ def read_items(path: Path, given: dict[str, Any], notes: Notes, otherwise: str |
 
     Where classes are needed, ``otherwise`` is the end of the message that asks for them.
     """
-    reading = {name: given[name] for name in names_of(READING)}
+    reading = {name: given[name] for name in signature(read).parameters if name != "path"}
     notes.say(f"Reading {path} ...")
     with user_mistakes():
         table = read(path, **reading)
     if table.y is None and otherwise is not None:
         raise WrongUse(_without_classes(path, table, otherwise))
     if table.y is not None and table.y.dtype.kind == "f" and (table.y % 1 != 0).any():
-        raise WrongUse(
-            f"{path}: the classes of --target {given['target']} are numbers such as {table.y[0]}; cut them first."
-        )
+        classes = f"the classes of --target {given['target']}"
+        raise WrongUse(f"{path}: {classes} are numbers such as {table.y[0]}; cut them first.")
     n_classes = 0 if table.y is None else len(set(table.y.tolist()))
     if n_classes > max(MAX_CLASSES, table.shape[0] // 5) and otherwise is not None:
-        raise WrongUse(
-            f"{path}: there are {n_classes:,} classes for {table.shape[0]:,} rows, too many to compare; does "
-            f"{'--labels' if given['labels'] else '--target'} name what is meant?"
-        )
-    prepare = Prepare(bins=given["bins"], thresholds=given["thresholds"] or None, missing=given["missing"])
-    items = prepare_items(path, table, given["ignore"], prepare)
-    if given["binarize"] is not None and items.preparation is not None:
-        raise WrongUse("--binarize is for matrices of numbers; columns of a table are cut with --threshold or --bins.")
+        many = f"there are {n_classes:,} classes for {table.shape[0]:,} rows, too many to compare"
+        raise WrongUse(f"{path}: {many}; does {'--labels' if given['labels'] else '--target'} name what is meant?")
+    items = _prepare_items(path, table, given, n_classes)
     classes = f", {n_classes} classes" if n_classes else ""
     notes.say(f"{items.X.shape[0]:,} rows, {items.X.shape[1]:,} items{classes}.")
     if items.preparation is not None and items.preparation.left_out_:
@@ -105,7 +100,13 @@ def _without_classes(path: Path, table: Table, otherwise: str) -> str:
 def about(path: Path, items: Items, given: dict[str, Any]) -> dict[str, Any]:
     """Return facts about the data for the report, and the options with which to read new data."""
     reading = {name: str(value) for name, value in given.items() if name in _LASTING_OPTIONS and value is not None}
-    return {"source": path.name, "kind": items.table.kind, "reading": reading}
+    facts: dict[str, Any] = {"source": path.name, "kind": items.table.kind, "reading": reading}
+    if given.get("image"):
+        (height, width), n = given["image"], items.X.shape[1]
+        if height * width != n:
+            raise WrongUse(f"--image {height}x{width} has {height * width} pixels, but the data has {n} items.")
+        facts |= {"kind": "pixels", "image": given["image"]}
+    return facts | ({"title": given["title"]} if given.get("title") else {})
 
 
 def read_for_model(path: Path, model: Any, given: dict[str, Any], notes: Notes) -> tuple[Any, Table]:
@@ -115,9 +116,8 @@ def read_for_model(path: Path, model: Any, given: dict[str, Any], notes: Notes) 
         if model.preparation_ is None:
             return _aligned(table, model, path, notes), table
         if table.frame is None:
-            raise WrongUse(
-                f"{path} is a matrix, but the model was made from a table; give it one with the same columns."
-            )
+            mismatch = "is a matrix, but the model was made from a table"
+            raise WrongUse(f"{path} {mismatch}; give it one with the same columns.")
         return model.preparation_.items_of(table.frame), table
 
 
@@ -152,35 +152,29 @@ def _aligned(table: Table, model: Any, path: Path, notes: Notes) -> Any:
     known, names = model._item_names, table.item_names
     cells = table.X if table.frame is None else table.frame.to_numpy()
     if known is None or names is None:
-        if table.shape[1] != model.n_features_in_:
-            raise WrongUse(
-                f"{path} has {table.shape[1]} columns, but the model has {model.n_features_in_}; give it the same ones."
-            )
+        n, expected = table.shape[1], model.n_features_in_
+        if n != expected:
+            raise WrongUse(f"{path} has {n} columns, but the model has {expected}; give it the same ones.")
         return cells
     position = {str(name): k for k, name in enumerate(names)}
     wanted = np.array([position.get(str(name), -1) for name in known])
     present = np.flatnonzero(wanted >= 0)
     absent = len(known) - len(present)
     if not len(present) or (absent and table.frame is not None):
-        first = known[np.flatnonzero(wanted < 0)[0]]
         more = f" (and {absent - 1:,} others)" if absent > 1 else ""
-        raise WrongUse(
-            f"{path} lacks the item {first!r}{more} of the model; check the names, or save the model with what "
-            "prepares its columns (model.preparation_)."
-        )
+        lacking = f"{path} lacks the item {known[wanted < 0][0]!r}{more} of the model"
+        remedy = "check the names, or save the model with what prepares its columns (model.preparation_)"
+        raise WrongUse(f"{lacking}; {remedy}.")
     if absent:
         notes.say(f"{absent:,} of the model's {len(known):,} items do not occur.")
     if len(present) < len(names):
         notes.say(f"{len(names) - len(present):,} items that the model does not know are left out.")
-    picker = sp.csr_array(
-        (np.ones(len(present), dtype=np.int8), (wanted[present], present)), shape=(len(names), len(known))
-    )
+    ones = np.ones(len(present), dtype=np.int8)
+    picker = sp.csr_array((ones, (wanted[present], present)), shape=(len(names), len(known)))
     aligned = cells @ picker
     return aligned if isinstance(cells, np.ndarray) else sp.csr_array(aligned)
 
 
 def row_names_of(table: Table) -> list[str]:
     """Return the names of the rows, or their numbers from 0."""
-    if table.row_names is not None:
-        return [str(name) for name in table.row_names]
-    return [str(row) for row in range(table.shape[0])]
+    return [str(name) for name in (range(table.shape[0]) if table.row_names is None else table.row_names)]

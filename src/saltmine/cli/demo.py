@@ -38,17 +38,15 @@ def roles(model: CSalt, pattern: int) -> NDArray[np.int64]:
 
 
 def _usage(model: CSalt, pattern: int) -> str:
-    counts = zip(DIGITS, model.usage_counts_[:, pattern], strict=True)
-    return "  ".join(f"{digit}: {count}x" for digit, count in counts)
+    return "  ".join(f"{digit}: {count}x" for digit, count in zip(DIGITS, model.usage_counts_[:, pattern], strict=True))
 
 
 def as_text(model: CSalt, patterns: range) -> str:
     """Return pictures of patterns side by side, in characters."""
     pictures = [roles(model, s) for s in patterns]
-    head = "   ".join(f"{f'pattern {s}':<{2 * SIDE - 1}}" for s in patterns)
-    used = "   ".join(f"{_usage(model, s):<{2 * SIDE - 1}}" for s in patterns)
-    lines = ["   ".join(" ".join(MARKS[role] for role in picture[row]) for picture in pictures) for row in range(SIDE)]
-    return "\n".join([head, used, *lines])
+    lines = [[f"pattern {s}" for s in patterns], [_usage(model, s) for s in patterns]]
+    lines += [[" ".join(MARKS[role] for role in picture[row]) for picture in pictures] for row in range(SIDE)]
+    return "\n".join("   ".join(f"{cell:<{2 * SIDE - 1}}" for cell in line) for line in lines)
 
 
 def draw(model: CSalt, path: Path) -> None:

@@ -36,12 +36,11 @@ PARAMETERS = {name: name for name in SAME_NAME} | OTHER_NAME
 # Options that a method without random starts accepts and ignores.
 IGNORED = ("seed", "jobs")
 
+TAU = "Confidence of the associations of asso, dbssl and mdldbssl; chosen by description length if not given."
+CANDIDATES = "Where patterns of dbssl and mdldbssl come from; item sets need mlxtend."
 SEARCHING = (
-    click.option(
-        "--method",
-        type=click.Choice(list(METHODS)),
-        default="csalt",
-        help="csalt compares classes, primp and asso need none; the others are baselines.",
+    options.choice(
+        "--method", METHODS, "csalt", "csalt compares classes, primp and asso need none; the others are baselines."
     ),
     click.option("--max-rank", type=options.COUNT, help="Maximum number of patterns; automatic if not given."),
     click.option("--alpha", type=click.FloatRange(0, 1, True, True), default=0.01, help="Level of significance."),
@@ -49,19 +48,10 @@ SEARCHING = (
     click.option("--jobs", type=int, help="Restarts that run at the same time."),
     options.SEED,
     options.BINARIZE,
-    click.option("--algorithm", type=click.Choice(["saltmine", "paper"]), default="saltmine", help="How to search."),
+    options.choice("--algorithm", ("saltmine", "paper"), "saltmine", "How to search."),
     options.RANKS,
-    click.option(
-        "--tau",
-        type=click.FloatRange(0, 1, True),
-        help="Confidence of the associations of asso, dbssl and mdldbssl; chosen by description length if not given.",
-    ),
-    click.option(
-        "--candidates",
-        type=click.Choice(["both", "associations", "itemsets"]),
-        default="both",
-        help="Where patterns of dbssl and mdldbssl come from; item sets need mlxtend.",
-    ),
+    click.option("--tau", type=click.FloatRange(0, 1, True), help=TAU),
+    options.choice("--candidates", ("both", "associations", "itemsets"), "both", CANDIDATES),
     options.MAX_TIME,
     click.option("--device", metavar="NAME", help="Run the relaxed solve on a device, as cuda."),
     click.option("--cluster", metavar="ADDRESS", help="Dask cluster to share the work, as tcp://host:8786."),
@@ -104,7 +94,7 @@ def fit(data: Path, **given: Any) -> None:
     with atomic_folder(given["output"], FILES, (MODEL, b"PK"), force=given["force"]) as folder:
         otherwise = ", or look for patterns without classes with --method primp"
         items = read_items(data, given, notes, otherwise if METHODS[given["method"]].knows_classes else None)
-        facts = _about(data, items, given)
+        facts = about(data, items, given)
         begin = time.perf_counter()
         model = _fit(items, given)
         if given["stability"]:
@@ -123,20 +113,15 @@ def fit(data: Path, **given: Any) -> None:
 
 def _fit(items: Items, given: dict[str, Any]) -> Any:
     method = given["method"]
-    known = options_of(method)
     searched = "paper" if given["algorithm"] == "paper" else method
     _refuse_other_options(method)
+    settings = {PARAMETERS[option]: given[option] for option in options_of(method) - {"ranks"}}
+    settings |= {"binarize": given["binarize"], "verbose": int(not given["quiet"])}
+    settings["n_restarts"] = given["restarts"] or usual_starts(searched, int(np.prod(items.X.shape)))
     with user_mistakes():
-        n_classes = 1 if items.table.y is None else len(set(items.table.y.tolist()))
-        ranks = {} if given["ranks"] is None else ranks_for(method, given["ranks"], n_classes)
-        model = make(
-            method,
-            **{PARAMETERS[option]: given[option] for option in known - {"restarts", "ranks"}},
-            **ranks,
-            n_restarts=given["restarts"] or usual_starts(searched, int(np.prod(items.X.shape))),
-            binarize=given["binarize"],
-            verbose=0 if given["quiet"] else 1,
-        )
+        if given["ranks"] is not None:
+            settings |= ranks_for(method, given["ranks"], max(1, items.n_classes))
+        model = make(method, **settings)
         return model.fit(items.X, items.table.y, item_names=items.item_names, row_names=items.table.row_names)
 
 
@@ -144,10 +129,9 @@ def options_of(method: str) -> set[str]:
     """Return the options of the search that a method has."""
     parameters = parameters_of(method)
     known = {option for option, parameter in PARAMETERS.items() if parameter in parameters}
-    if METHODS[method].estimator is JointNMF:
-        # Its alpha is a weight, not a level.
-        known -= {"alpha"}
-    return known | ({"ranks"} if ranks_for(method, 1, 1) else set())
+    # The alpha of JointNMF is a weight, not a level.
+    other = {"alpha"} if METHODS[method].estimator is JointNMF else set()
+    return (known | ({"ranks"} if ranks_for(method, 1, 1) else set())) - other
 
 
 def _refuse_other_options(method: str) -> None:
@@ -164,30 +148,9 @@ def _assess_stability(model: Any, items: Items, given: dict[str, Any]) -> None:
     bar_columns = (BarColumn(bar_width=10), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("left"))
     console = Console(stderr=True)
     with Progress(TextColumn("Refits"), *bar_columns, console=console, disable=given["quiet"]) as bar, user_mistakes():
-        line = bar.add_task("", total=given["stability"])
-        model.assess_stability(
-            items.X,
-            items.table.y,
-            given["stability"],
-            given["seed"],
-            on_refit=lambda done: bar.update(line, completed=done),
-            groups=items.table.groups,
-        )
-
-
-def _about(path: Path, items: Items, given: dict[str, Any]) -> dict[str, Any]:
-    """Return facts about the data, with title and image size where they are given."""
-    facts = about(path, items, given)
-    if given["image"]:
-        height, width = given["image"]
-        if height * width != items.X.shape[1]:
-            raise WrongUse(
-                f"--image {height}x{width} has {height * width} pixels, but the data has {items.X.shape[1]} items."
-            )
-        facts |= {"kind": "pixels", "image": given["image"]}
-    if given["title"]:
-        facts["title"] = given["title"]
-    return facts
+        line, table = bar.add_task("", total=given["stability"]), items.table
+        settings = {"refits": given["stability"], "random_state": given["seed"], "groups": table.groups}
+        model.assess_stability(items.X, table.y, **settings, on_refit=lambda done: bar.update(line, completed=done))
 
 
 # ---------------------------------------------------------------------- results
@@ -203,9 +166,7 @@ def _plain_values(summary: Summary, seconds: float) -> dict[str, Any]:
             "kind": pattern.kind,
             "items": pattern.size,
             "usage": dict(zip(labels, pattern.usage, strict=True)),
-            "gain": pattern.gain,
-            "evidence": pattern.evidence,
-            "stability": pattern.stability,
+            **{name: getattr(pattern, name) for name in ("gain", "evidence", "stability")},
             "parts": [
                 {
                     "role": summary.roles[part.role],
@@ -254,11 +215,8 @@ def _print_summary(summary: Summary, folder: Path) -> None:
         length, without = summary.model.description_length_, summary.model.null_description_length_
         saved = f"{1 - length / without:.1%} less than without patterns"
         parts += [Text(f"Described in {length:,.0f} nats, {saved}.\n"), _pattern_grid(summary)]
-        left = [
-            (len(summary.patterns) - SHOWN_PATTERNS, "more patterns"),
-            (len(summary.classes) - SHOWN_CLASSES, "more classes"),
-        ]
-        more = [f"{count} {what}" for count, what in left if count > 0]
+        left = {"patterns": len(summary.patterns) - SHOWN_PATTERNS, "classes": len(summary.classes) - SHOWN_CLASSES}
+        more = [f"{count} more {what}" for what, count in left.items() if count > 0]
         if more:
             parts.append(Text(f"... and {', '.join(more)}."))
     parts.append(Text(f"Results in {folder}: open {folder / REPORT}"))

@@ -6,10 +6,11 @@ import warnings
 from importlib import import_module
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
 
-from saltmine.cli.errors import Failed, OneLineErrors
+from saltmine.cli.errors import OneLineErrors
 
+SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True}
 # In the order in which they are used: the module of each command and its line in the help.
 COMMANDS = {
@@ -68,7 +69,7 @@ def cli(debug: bool) -> None:
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(list(SHELLS)))
 def completion(shell: str) -> None:
     """Print what SHELL needs to complete saltmine's commands.
 
@@ -78,7 +79,4 @@ def completion(shell: str) -> None:
       saltmine completion zsh >> ~/.zshrc
       saltmine completion fish > ~/.config/fish/completions/saltmine.fish
     """
-    found = get_completion_class(shell)
-    if found is None:
-        raise Failed(f"This version of click knows no completion for {shell}.")
-    click.echo(found(cli, {}, "saltmine", "_SALTMINE_COMPLETE").source())
+    click.echo(SHELLS[shell](cli, {}, "saltmine", "_SALTMINE_COMPLETE").source())

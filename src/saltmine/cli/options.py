@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,11 @@ def output_option(default: str | None, text: str) -> Callable[[Command], Command
     return click.option("-o", "--output", type=PATH, default=None if default is None else Path(default), help=text)
 
 
+def choice(name: str, values: Iterable[str], default: str | None, text: str) -> Callable[[Command], Command]:
+    """Return an option that takes one of these values."""
+    return click.option(name, type=click.Choice(list(values)), default=default, help=text)
+
+
 DATA = click.argument("data", type=PATH)
 MODEL = click.argument("model", type=PATH)
 
@@ -73,24 +78,16 @@ READING = (
     click.option("--unit", type=click.Choice(["gene", "alteration"]), help="What the items of a MAF file are."),
 )
 
+THRESHOLD = "Where to cut a numeric column, as age=18,60; may be given several times."
+MISSING = "What a missing value is: an error, an item of its own, or no item."
 #: Options of `saltmine.Prepare`, and which columns it sees.
 PREPARING = (
     click.option("--ignore", metavar="COLUMN", multiple=True, help="Leave a column out; may be given several times."),
     click.option("--bins", type=click.IntRange(min=2), default=4, help="Intervals to cut numbers into."),
     click.option(
-        "--threshold",
-        "thresholds",
-        metavar="COLUMN=NUMBERS",
-        multiple=True,
-        callback=parse_thresholds,
-        help="Where to cut a numeric column, as age=18,60; may be given several times.",
+        "--threshold", "thresholds", metavar="COLUMN=NUMBERS", multiple=True, callback=parse_thresholds, help=THRESHOLD
     ),
-    click.option(
-        "--missing",
-        type=click.Choice(["error", "item", "ignore"]),
-        default="error",
-        help="What a missing value is: an error, an item of its own, or no item.",
-    ),
+    choice("--missing", ("error", "item", "ignore"), "error", MISSING),
 )
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts.")
@@ -128,13 +125,3 @@ def add_options(*groups: Callable[[Command], Command]) -> Callable[[Command], Co
         return command
 
     return apply
-
-
-def names_of(decorators: tuple[Callable[[Command], Command], ...]) -> list[str]:
-    """Return the parameter names of options."""
-
-    @add_options(*decorators)
-    def nothing() -> None: ...
-
-    parameters: list[click.Parameter] = nothing.__click_params__  # type: ignore[attr-defined]  # set by click
-    return [str(parameter.name) for parameter in parameters]

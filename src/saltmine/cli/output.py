@@ -1,15 +1,14 @@
-"""Output of the command line: folders written as a whole, JSON, tables in the terminal, notes on standard error."""
+"""Output of the command line: atomic folders, JSON, tables for terminal and markdown, notes on standard error."""
 
 from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import shutil
 import sys
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -44,15 +43,9 @@ def as_json(values: Any) -> str:
      null
     ]
     """
-    return json.dumps(_finite(values), indent=1, allow_nan=False)
-
-
-def _finite(values: Any) -> Any:
-    if isinstance(values, dict):
-        return {key: _finite(value) for key, value in values.items()}
-    if isinstance(values, list):
-        return [_finite(value) for value in values]
-    return None if isinstance(values, float) and not math.isfinite(values) else values
+    # Python writes them as NaN and Infinity, which it calls constants; JSON has no such thing.
+    finite = json.loads(json.dumps(values), parse_constant=lambda _: None)
+    return json.dumps(finite, indent=1)
 
 
 def terminal_width(otherwise: int) -> int:
@@ -72,6 +65,26 @@ def print_rich(*parts: RenderableType, width: int) -> None:
 def simple_grid(**options: Any) -> Grid:
     """Return an empty table with a line below the headings."""
     return Grid(box=box.SIMPLE_HEAD, pad_edge=False, **options)
+
+
+def markdown_table(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Write a table whose columns also stand one below the other where markdown is read as it is.
+
+    Examples
+    --------
+    >>> print(markdown_table(["method", "F"], [["C-Salt", "0.999"], ["Primp", "0.9"]]))
+    | method | F     |
+    |--------|-------|
+    | C-Salt | 0.999 |
+    | Primp  | 0.9   |
+    """
+    cells = [list(headings), *(list(line) for line in lines)]
+    widths = [max(len(line[k]) for line in cells) for k in range(len(headings))]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    rows = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in cells
+    ]
+    return "\n".join([rows[0], rule, *rows[1:]])
 
 
 @contextmanager

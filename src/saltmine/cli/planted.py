@@ -52,7 +52,6 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
         raise WrongUse(f"{output}: data is written as .npz, .csv or .tsv; choose one of these suffixes.")
     with user_mistakes():
         planted = make_planted(columns, rows, patterns, noise=noise, random_state=seed)
-    truth = {name: getattr(planted, name) for name in ARRAYS}
     if suffix != ".npz":
         frame = pd.DataFrame(planted.X.astype(np.int8), columns=[f"item_{i}" for i in range(columns)])
         frame["class"] = planted.y
@@ -60,7 +59,7 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
             frame.to_csv(aside, index=False, sep="," if suffix == ".csv" else "\t")
     path = output if suffix == ".npz" else output.with_suffix(".truth.npz")
     with user_mistakes(), atomic_write(path) as aside:
-        np.savez_compressed(aside, **truth)
+        np.savez_compressed(aside, **_arrays(planted))
     files = str(output) if output == path else f"{output}, and the truth in {path}"
     click.echo(f"{sum(rows):,} rows, {columns:,} columns, {patterns} patterns: {files}")
 
@@ -84,21 +83,15 @@ def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: boo
     """
     fitted = load_model(model)
     X, table = read_for_model(data, fitted, reading, Notes(quiet))
-    if table.shape[0] != len(fitted.row_labels_):
-        raise WrongUse(
-            f"{data} has {table.shape[0]} rows, but the model was fitted on {len(fitted.row_labels_)}; give it the "
-            "same data."
-        )
-    if table.y is not None and (as_classes(fitted, table.y, data) != fitted.row_labels_).any():
-        raise WrongUse(
-            f"{data} has other classes than the data of the fit, or in another order; give it the same data."
-        )
+    labels, n, remedy = fitted.row_labels_, table.shape[0], "or in another order; give it the same"
+    if n != len(labels):
+        raise WrongUse(f"{data} has {n} rows, but the model was fitted on {len(labels)}; give it the same data.")
+    if table.y is not None and (as_classes(fitted, table.y, data) != labels).any():
+        raise WrongUse(f"{data} has other classes than the data of the fit, {remedy} data.")
     with user_mistakes():
-        wrong = residual(fitted, X, fitted.row_labels_)
+        wrong = residual(fitted, X, labels)
         if wrong != fitted.noise_counts_.sum():
-            raise WrongUse(
-                f"{data} is not the data that the model was fitted on, or in another order; give it the same."
-            )
+            raise WrongUse(f"{data} is not the data that the model was fitted on, {remedy}.")
         ones = int(fitted.item_counts_.sum())
         figures: dict[str, Any] = {
             "patterns": int(fitted.n_components_),
@@ -110,14 +103,14 @@ def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: boo
             "errors_per_one": wrong / ones if ones else None,
         }
         if hasattr(fitted, "predict"):
-            figures["accuracy"] = float((fitted.predict(X) == fitted.row_labels_).mean())
+            figures["accuracy"] = float((fitted.predict(X) == labels).mean())
         planted = read_truth(truth, data)
         if planted is not None:
             figures |= {
                 "f_measure": f_measure(planted, fitted),
                 "alteration_recall": alteration_recall(planted, fitted),
                 "planted_class_rank": _per_class(np.unique(planted.y), class_rank(planted)),
-                "planted_description_length": description_length(**{name: getattr(planted, name) for name in ARRAYS}),
+                "planted_description_length": description_length(**_arrays(planted)),
             }
     if as_json:
         click.echo(to_json(figures))
@@ -141,6 +134,10 @@ def read_truth(truth: Path | None, data: Path) -> Any:
     if truth is not None:
         raise WrongUse(f"{path} holds no planted truth; 'saltmine generate' makes such files.")
     return None
+
+
+def _arrays(planted: Planted) -> dict[str, Any]:
+    return {name: getattr(planted, name) for name in ARRAYS}
 
 
 def _per_class(classes: Any, counts: Any) -> dict[str, int]:

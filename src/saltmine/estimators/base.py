@@ -38,8 +38,7 @@ from saltmine.names import as_text, check_distinct
 from saltmine.parameters import check_binarize, check_listening
 from saltmine.plots import Plots
 from saltmine.progress import Listener, OnStep
-from saltmine.report import write_report
-from saltmine.report.notebook import model_html
+from saltmine.report import model_html, write_report
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -39,15 +39,15 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
     if labels.dtype.kind not in "OUbiuf" or not all(isinstance(v, (str, int, float)) for v in labels.tolist()):
         raise TypeError(f"Labels such as {labels.tolist()[0]!r} cannot be stored in a file; use text or numbers.")
     items, stability = estimator._items, estimator.stability_
+    features = getattr(estimator, "feature_names_in_", None)
+    names = {"item_names": estimator._item_names, "feature_names": features, "row_names": estimator.row_names_}
     header = {
         "format": FORMAT,
         "version": VERSION,
         "estimator": kind,
         "parameters": _plain_parameters(estimator),
         "classes": {"labels": labels.tolist(), "dtype": _LABEL_TYPES.get(labels.dtype.kind, labels.dtype.str)},
-        "item_names": _plain_names(estimator._item_names),
-        "feature_names": _plain_names(getattr(estimator, "feature_names_in_", None)),
-        "row_names": _plain_names(estimator.row_names_),
+        **{name: None if values is None else values.tolist() for name, values in names.items()},
         "about": estimator.about_,
         "preparation": None if estimator.preparation_ is None else estimator.preparation_.to_dict(),
         "refits": 0 if stability is None else stability.refits,
@@ -82,9 +82,8 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
             with np.load(stream, allow_pickle=False) as archive:
                 arrays = {name: np.asanyarray(archive[name]) for name in archive.files}
         except Exception:  # a broken zip raises errors of many types
-            raise ModelFileError(
-                f"{str(path)!r} is damaged or not a saltmine model; load takes a complete file that model.save wrote."
-            ) from None
+            remedy = "load takes a complete file that model.save wrote"
+            raise ModelFileError(f"{str(path)!r} is damaged or not a saltmine model; {remedy}.") from None
     header = _checked_header(arrays, str(path))
     try:
         estimator = kinds[header["estimator"]](**header["parameters"])
@@ -92,9 +91,8 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
         _restore_arrays(estimator, header, arrays)
         _restore_facts(estimator, header, arrays)
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
-        raise ModelFileError(
-            f"{str(path)!r} is damaged: its parts do not fit together ({error}); save the model again."
-        ) from None
+        reason = f"its parts do not fit together ({error})"
+        raise ModelFileError(f"{str(path)!r} is damaged: {reason}; save the model again.") from None
     return estimator
 
 
@@ -109,9 +107,8 @@ def _checked_header(arrays: Arrays, path: str) -> dict[str, Any]:
         raise ModelFileError(f"{path!r} is not a saltmine model; load takes a file that model.save wrote.")
     if version != VERSION:
         remedy = "install a newer saltmine" if version > VERSION else "fit and save the model again"
-        raise ModelFileError(
-            f"{path!r} has format version {version}, but this saltmine reads version {VERSION}; {remedy}."
-        )
+        reason = f"has format version {version}, but this saltmine reads version {VERSION}"
+        raise ModelFileError(f"{path!r} {reason}; {remedy}.")
     return header
 
 
@@ -128,15 +125,9 @@ def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: Arrays) -> N
     n_entries = int(components.sum() + alterations.sum())
     item_of = _array(arrays, "item_of", "i", (n,))
     _demand(not n or (item_of.min() >= -1 and item_of.max() < n_items), "the items of the columns differ")
-    estimator._items = ItemCounts(
-        item_of,
-        components,
-        alterations,
-        _counts(arrays, "item_counts_", (c, n_items)),
-        _counts(arrays, "noise_counts_", (c, n_items)),
-        _counts(arrays, "_hits", (c, n_entries)),
-        _counts(arrays, "_carrier_hits", (c, n_entries)),
-    )
+    sizes = {"item_counts_": n_items, "noise_counts_": n_items, "_hits": n_entries, "_carrier_hits": n_entries}
+    counts = [_counts(arrays, name, (c, size)) for name, size in sizes.items()]
+    estimator._items = ItemCounts(item_of, components, alterations, *counts)
     estimator.usage_ = _bits(arrays, "usage_", (m, rank))
     estimator.usage_counts_ = _counts(arrays, "usage_counts_", (c, rank)).astype(np.int64)
     estimator.carrier_counts_ = _counts(arrays, "carrier_counts_", (c, rank))
@@ -204,16 +195,11 @@ def _demand(holds: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def _plain_names(names: NDArray[Any] | None) -> list[Any] | None:
-    return None if names is None else names.tolist()
-
-
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters that are plain values; a callback, a generator, a device or a cluster belong to the run."""
-    parameters = estimator.get_params(deep=False).items()
-    values = {name: _plain(value) for name, value in parameters if name not in _RUN_PARAMETERS}
+    values = {name: _plain(value) for name, value in estimator.get_params(deep=False).items()}
     # None is a value; NotImplemented marks parameters without a plain one.
-    return {name: value for name, value in values.items() if value is not NotImplemented}
+    return {name: v for name, v in values.items() if v is not NotImplemented and name not in _RUN_PARAMETERS}
 
 
 def _plain(value: Any) -> Any:

@@ -124,9 +124,8 @@ class Summary:
     def __init__(self, model: FittedModel) -> None:
         check_is_fitted(model)
         if not isinstance(model, FittedModel):
-            raise TypeError(
-                f"A report shows a fitted estimator of saltmine such as CSalt, not {type(model).__name__!r}."
-            )
+            given = type(model).__name__
+            raise TypeError(f"A report shows a fitted estimator of saltmine such as CSalt, not {given!r}.")
         self.model = model
         self.table = pattern_table(model)
         self.row_classes = np.searchsorted(model.classes_, model.row_labels_)
@@ -148,16 +147,10 @@ class Summary:
         begins = np.flatnonzero((np.diff(keys, prepend=-2) != 0).any(axis=0))
         for rows in np.split(order, begins[1:]) if len(order) else []:
             s, a = int(pattern[rows[0]]), int(role[rows[0]])
-            part = Part(
-                a,
-                str(kind[rows[0]]),
-                item[rows],
-                rows,
-                significant(self.columns["evidence"][rows[0]]),
-                significant(self.columns["gain"][rows[0]]),
-                None if stability is None or a < 0 else significant(stability.alterations[a, s]),
-                int((self.columns["q_value"][rows] > CONFIRMED).sum()),
-            )
+            evidence, gain = (significant(self.columns[name][rows[0]]) for name in ("evidence", "gain"))
+            back = None if stability is None or a < 0 else significant(stability.alterations[a, s])
+            unconfirmed = int((self.columns["q_value"][rows] > CONFIRMED).sum())
+            part = Part(a, str(kind[rows[0]]), item[rows], rows, evidence, gain, back, unconfirmed)
             self.patterns[s].parts.append(part)
 
     @cached_property
@@ -242,17 +235,10 @@ def _pattern(model: FittedModel, s: int) -> PatternSummary:
     """Return a pattern without its parts."""
     specific = int(specific_class(model.usage_counts_[:, s : s + 1])[0])
     kind = ONLY if specific >= 0 else ALTERED if model.alterations_[:, s].any() else SHARED
-    return PatternSummary(
-        s,
-        kind,
-        specific,
-        int((model.components_[s] | model.alterations_[:, s].any(axis=0)).sum()),
-        model.usage_counts_[:, s].tolist(),
-        significant(model.pattern_evidence_[s]),
-        significant(model.pattern_gain_[s]),
-        None if model.stability_ is None else significant(model.stability_.patterns[s]),
-        [],
-    )
+    size = int((model.components_[s] | model.alterations_[:, s].any(axis=0)).sum())
+    evidence, gain = significant(model.pattern_evidence_[s]), significant(model.pattern_gain_[s])
+    stability = None if model.stability_ is None else significant(model.stability_.patterns[s])
+    return PatternSummary(s, kind, specific, size, model.usage_counts_[:, s].tolist(), evidence, gain, stability, [])
 
 
 def _strength(

@@ -1,4 +1,4 @@
-"""The report of a fitted model as one HTML file."""
+"""A fitted model as HTML: one file, and a table in a notebook. Names come from data, so all of them are escaped."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from os import PathLike
 from typing import Any
 
 from saltmine.atomic import atomic_write
+from saltmine.colours import SHARED, class_colours
 from saltmine.fitted.model import FittedModel
 from saltmine.fitted.summary import Summary, class_in_sentence
 from saltmine.report.payload import payload
@@ -21,6 +22,8 @@ STYLES = ("base", "map", "cards", "pictures", "small")
 SCRIPTS = ("dom", "roles", "overview", "pictures", "cloud", "items", "cards", "toolbar", "usage", "downloads", "main")
 # Patterns, and items of each of their parts, in the list for readers without scripts.
 OUTLINE_PATTERNS, OUTLINE_ITEMS = 20, 8
+# The same in a notebook.
+NOTEBOOK_PATTERNS, NOTEBOOK_ITEMS = 10, 6
 
 
 def write_report(model: FittedModel | Summary, path: str | PathLike[str], title: str | None = None) -> None:
@@ -52,17 +55,14 @@ def render(model: FittedModel | Summary, title: str | None = None) -> str:
     data = payload(summary, title)
     css = "".join(_asset(f"{name}.css") for name in STYLES)
     script = "".join(_asset(f"{name}.js") for name in SCRIPTS)
+    lines = "".join(f"<li>{escape(line)}</li>" for line in outline(summary))
     fields = {
         "policy": _policy(css, script),
-        "version": escape(data["version"]),
-        "date": data["date"],
-        "title": escape(data["title"]),
-        "answer": escape(data["answer"]),
+        **{name: escape(data[name]) for name in ("version", "date", "title", "answer", "method")},
         "facts": escape(" · ".join(data["facts"])),
-        "method": escape(data["method"]),
         "source": escape(data["method_source"]),
         **{name: escape(text) for name, text in _meanings(data["tested"], data["exact"]).items()},
-        "outline": _html_list(outline(summary)),
+        "outline": f'<ul class="outline">{lines}</ul>',
         "css": css,
         "data": as_json(data),
         "script": script,
@@ -129,5 +129,28 @@ def outline(summary: Summary) -> list[str]:
     return [*lines, f"and {rest:,} more pattern{'s' if rest > 1 else ''}"] if rest else lines
 
 
-def _html_list(lines: list[str]) -> str:
-    return f'<ul class="outline">{"".join(f"<li>{escape(line)}</li>" for line in lines)}</ul>'
+def model_html(model: FittedModel) -> str:
+    """Return what a fitted model found as HTML: the answer and the largest patterns."""
+    summary = Summary(model)
+    # Role -1, what is shared, is last.
+    colours = [*class_colours(len(summary.classes)), SHARED]
+    lead = f"<p><b>{escape(type(model).__name__)}</b>: {escape(summary.answer)}</p>"
+    if not summary.patterns:
+        return f"<div>{lead}</div>"
+    head = "".join(_cell("th", escape(name)) for name in ("#", "items", *(entry.name for entry in summary.classes)))
+    body = ""
+    for pattern in summary.patterns[:NOTEBOOK_PATTERNS]:
+        parts = [
+            f'<span style="border-left:4px solid {colours[part.role]};padding-left:4px">'
+            f"{escape(summary.describe(part, NOTEBOOK_ITEMS))}</span>"
+            for part in pattern.parts
+        ]
+        cells = [str(pattern.number), "<br>".join(parts), *(f"{count:,}" for count in pattern.usage)]
+        body += f"<tr>{''.join(_cell('td', cell) for cell in cells)}</tr>"
+    more = len(summary.patterns) - NOTEBOOK_PATTERNS
+    rest = f"<p>{more} more patterns: model.patterns(), model.report('report.html').</p>" if more > 0 else ""
+    return f"<div>{lead}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}</div>"
+
+
+def _cell(tag: str, html: str) -> str:
+    return f'<{tag} style="text-align:left;vertical-align:top">{html}</{tag}>'

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from saltmine.colours import SHARED as SHARED_COLOUR
 from saltmine.colours import class_colours
 from saltmine.fitted.model import FittedModel
-from saltmine.fitted.summary import Part, Summary, significant
+from saltmine.fitted.summary import Part, PatternSummary, Summary, significant
 from saltmine.report.layout import Layout, kind_of_items, layout_of
 from saltmine.version import __version__
 
@@ -77,21 +77,15 @@ def payload(model: FittedModel | Summary, title: str | None = None) -> dict[str,
 
 
 def _title(title: str | None, about: dict[str, Any]) -> str:
-    named = title or about.get("title")
-    if named:
-        return str(named)
-    return f"Patterns in {about['source']}" if about.get("source") else "Patterns"
+    otherwise = f"Patterns in {about['source']}" if about.get("source") else "Patterns"
+    return str(title or about.get("title") or otherwise)
 
 
 def _method(model: FittedModel) -> str:
     """Return the call that made the model, with the parameters that differ from the defaults."""
-    defaults = type(model)().get_params()
-    hidden = ("callback", "verbose", "n_jobs")
-    changed = [
-        f"{name}={value!r}"
-        for name, value in model.get_params().items()
-        if name not in hidden and repr(value) != repr(defaults[name])
-    ]
+    defaults = {name: repr(value) for name, value in type(model)().get_params().items()}
+    shown = {name: repr(v) for name, v in model.get_params().items() if name not in ("callback", "verbose", "n_jobs")}
+    changed = [f"{name}={value}" for name, value in shown.items() if value != defaults[name]]
     return f"{type(model).__name__}({', '.join(changed)})"
 
 
@@ -120,14 +114,9 @@ def _patterns(summary: Summary, kind: str) -> dict[str, Any]:
     position[shown] = np.arange(len(shown))
     patterns = [
         {
-            "number": pattern.number,
-            "kind": pattern.kind,
-            "size": pattern.size,
-            "usage": pattern.usage,
+            **_fields(pattern, "number", "kind", "size", "usage"),
             "carriers": model.carrier_counts_[:, pattern.number].tolist(),
-            "evidence": pattern.evidence,
-            "gain": pattern.gain,
-            "stability": pattern.stability,
+            **_fields(pattern, "evidence", "gain", "stability"),
             "parts": [
                 _part(summary, part, pattern.specific_class >= 0, limit, position, layout) for part in pattern.parts
             ],
@@ -135,15 +124,9 @@ def _patterns(summary: Summary, kind: str) -> dict[str, Any]:
         }
         for pattern in summary.patterns
     ]
-    return {
-        "patterns": patterns,
-        "items": {
-            "names": [summary.item_names[k] for k in shown.tolist()],
-            "counts": model.item_counts_[:, shown].tolist(),
-        },
-        "limit": limit,
-        "layout": layout.shape if layout is not None else None,
-    }
+    names, counts = [summary.item_names[k] for k in shown.tolist()], model.item_counts_[:, shown].tolist()
+    shape = layout.shape if layout is not None else None
+    return {"patterns": patterns, "items": {"names": names, "counts": counts}, "limit": limit, "layout": shape}
 
 
 def _choose_limit(summary: Summary) -> tuple[int, Indices]:
@@ -166,11 +149,9 @@ def _part(
     """Return a part with its strongest items; ``position`` says where the page has an item."""
     kept = part.entries[:limit]
     data: dict[str, Any] = {
-        "role": part.role,
-        "kind": part.kind,
+        **_fields(part, "role", "kind"),
         "size": len(part.items),
-        "evidence": part.evidence,
-        "gain": part.gain,
+        **_fields(part, "evidence", "gain"),
         "items": position[part.items[:limit]].tolist(),
         "hits": summary.hits[:, kept].tolist(),
     }
@@ -186,14 +167,14 @@ def _part(
         if not np.isnan(values).all():
             data[f"item_{name}"] = [significant(value, digits=3) for value in values]
     if layout is not None:
-        data["places"] = _bit_set(layout.place[part.items], layout.n_places)
+        places = layout.place[part.items]
+        # A bit for every place.
+        data["places"] = _base64(np.packbits(np.isin(np.arange(layout.n_places), places)))
     return data
 
 
-def _bit_set(places: NDArray[np.int64], n_places: int) -> str:
-    bits = np.zeros(n_places, dtype=bool)
-    bits[places[places >= 0]] = True
-    return _base64(np.packbits(bits))
+def _fields(entry: PatternSummary | Part, *names: str) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in names}
 
 
 # ---------------------------------------------------------------------- ones that patterns cover
@@ -251,9 +232,7 @@ def usage_lines(
     sizes = np.bincount(row_classes, minlength=len(usage_counts))
     begins = np.cumsum(sizes) - sizes
     # Lines end with their class.
-    starts = np.concatenate(
-        [np.arange(begin, begin + size, per_line) for begin, size in zip(begins, sizes, strict=True)]
-    )
+    starts = np.concatenate([np.arange(*ends, per_line) for ends in zip(begins, begins + sizes, strict=True)])
     counts = np.diff([*starts, len(rows)])
     shares = np.add.reduceat(ordered[rows].astype(np.float32), starts, axis=0) / counts[:, None]
     one_each = per_line == 1
