@@ -16,7 +16,8 @@ from saltmine.data.bits import BitMatrix
 from saltmine.data.labels import class_numbers
 from saltmine.data.stacking import StackedMatrix
 from saltmine.data.validation import TableNames, as_binary, reject_unreadable
-from saltmine.solver import scoring
+from saltmine.mdl.code_length import item_codes
+from saltmine.solver.scoring import code_length
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,16 @@ def description_length(X: Any, y: Any, components: ArrayLike, alterations: Array
     >>> with_patterns < without
     True
     """
-    return scoring.description_length(*_stack(X, y, (components, alterations, usage)))
+    bits, model = _stack(X, y, (components, alterations, usage))
+    used, codes = bits.used(model.Y), item_codes(bits.item_counts)
+    length = code_length(bits, used.sum(axis=0), bits.noise_counts(model).sum(axis=0))
+    for s, rows in enumerate(bits.layout.pack(model.Y.T)):
+        hits = bits.hits(rows, np.arange(bits.shape[1]))
+        # Alterations cost their zeros in their own class and the ones that they meet in the others.
+        length += sum((used[a, s] + hits.sum(axis=0) - 2 * hits[a])[V[:, s]].sum() for a, V in enumerate(model.V))
+        if used[:, s].any():
+            length += sum(codes[part[:, s]].sum() for part in (model.X, *model.V))
+    return float(length)
 
 
 def _stack(

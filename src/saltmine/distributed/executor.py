@@ -11,18 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from saltmine.data.blocks import read_source
 from saltmine.data.threads import ThreadTeam
 from saltmine.distributed.actor import BlockActor, Failure
 from saltmine.distributed.errors import ClusterError
-from saltmine.solver.executor import BlockCall, LocalExecutor
+from saltmine.solver.executor import Block, BlockCall, BlockExecutor, LocalExecutor
 
 if TYPE_CHECKING:
     from distributed import Actor, Client, Future
-
-Result = TypeVar("Result")
 
 # How often a block may be lost in one round before the fit gives up.
 _ATTEMPTS = 5
@@ -42,7 +40,7 @@ class _Place:
     actor: Actor
 
 
-class DaskExecutor:
+class DaskExecutor(BlockExecutor[Block]):
     """Blocks in the memory of Dask's workers, each an actor there.
 
     A block whose worker is lost is made again of its source on a living worker, the calls that changed it are repeated,
@@ -74,7 +72,7 @@ class DaskExecutor:
     """
 
     def __init__(
-        self, client: Client, make_block: Callable[[Any], Any], sources: Sequence[Any], patience: float = 60.0
+        self, client: Client, make_block: Callable[[Any], Block], sources: Sequence[Any], patience: float = 60.0
     ) -> None:
         self._client = client
         self._make_block = make_block
@@ -94,28 +92,6 @@ class DaskExecutor:
     def __len__(self) -> int:
         return len(self._sources)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def query(self, method: Callable[..., Result], *args: Any, **kwargs: Any) -> list[Result]:
-        """Call a method on every block with the same arguments, which travel once to every worker."""
-        return self._call(BlockCall(method, args))
-
-    def query_each(self, method: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
-        """Call a method on every block with the block's own arguments."""
-        return self._call(BlockCall(method, each=list(arguments)))
-
-    def update(self, method: Callable[..., Result], *args: Any, **kwargs: Any) -> list[Result]:
-        """Call a method that changes the blocks, and keep the call for blocks that have to be made again."""
-        call = BlockCall(method, args)
-        results = self._call(call)
-        # A copy, because the caller may go on to write to its arrays.
-        self._log.append(deepcopy(call))
-        return results
-
     def clear_log(self) -> None:
         """Forget the updates so far, because the next one sets the whole state of every block anew."""
         self._log = []
@@ -125,7 +101,7 @@ class DaskExecutor:
         self._release(range(len(self)))
         self._log = []
 
-    def _call(self, call: BlockCall) -> list[Any]:
+    def _call(self, call: BlockCall, changes: bool = False) -> list[Any]:
         results = self._ask(range(len(self)), [call])
         for _ in range(_ATTEMPTS):
             lost = [number for number in range(len(self)) if number not in results]
@@ -140,6 +116,9 @@ class DaskExecutor:
                 f"A block of the data was lost {_ATTEMPTS} times in one round of the fit; its workers may be running "
                 "out of memory: give them more of it, or use more workers."
             )
+        if changes:
+            # A copy, because the caller may go on to write to its arrays.
+            self._log.append(deepcopy(call))
         return [results[number] for number in range(len(self))]
 
     def _ask(self, numbers: Sequence[int], calls: list[BlockCall]) -> dict[int, Any]:
@@ -254,8 +233,8 @@ class DaskExecutor:
 
 @contextmanager
 def open_executor(
-    make_block: Callable[[Any], Any], sources: Sequence[Any], client: Client | None, team: ThreadTeam
-) -> Iterator[Any]:
+    make_block: Callable[[Any], Block], sources: Sequence[Any], client: Client | None, team: ThreadTeam
+) -> Iterator[BlockExecutor[Block]]:
     """Have the workers of a cluster make a block of every source, or this process where there is no cluster."""
     if client is not None:
         with DaskExecutor(client, make_block, sources) as executor:

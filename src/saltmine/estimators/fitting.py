@@ -79,13 +79,13 @@ def fit_by_description_length(
         best = partial(_best, model, labels, team)
         if model.algorithm == "saltmine" and is_tall(data.shape):
             sources = row_sources(data, labels, client, model.binarize)
-            with open_executor(partial(make_row_block, **classes), sources, client, team) as executor:
-                return best(partial(search_tall, executor, labels), n_jobs=1)
+            with open_executor(partial(make_row_block, **classes), sources, client, team) as of_rows:
+                return best(partial(search_tall, of_rows, labels), n_jobs=1)
         if model.algorithm == "saltmine" and is_wide(data.shape):
             sources = column_sources(data, client, model.binarize)
             make_block = partial(make_item_block, numbers=labels.numbers, **classes)
-            with open_executor(make_block, sources, client, team) as executor:
-                return best(partial(search_wide, executor, labels), n_jobs=1)
+            with open_executor(make_block, sources, client, team) as of_columns:
+                return best(partial(search_wide, of_columns, labels), n_jobs=1)
         if is_wide(data.shape) and (client is not None or isinstance(data, LazyMatrix)):
             raise ValueError("Data of this size is fitted in blocks, which only algorithm='saltmine' does.")
 

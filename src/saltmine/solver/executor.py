@@ -7,53 +7,17 @@ same way it has the same state. That is how a block comes back whose worker was 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
+from functools import partial
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from saltmine.data.threads import ThreadTeam
 
-Block = TypeVar("Block", covariant=True)
+Block = TypeVar("Block")
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-
-
-class BlockExecutor(Protocol[Block]):
-    """Blocks, and calls on all of them: ``executor.query(ItemBlock.count)``."""
-
-    def __len__(self) -> int:
-        """Return the number of blocks."""
-
-    def __enter__(self) -> Self:
-        """Return the executor itself."""
-
-    def __exit__(self, *error: object) -> None:
-        """Close the executor."""
-
-    def query(
-        self,
-        method: Callable[Concatenate[Block, Arguments], Result],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> list[Result]:
-        """Call a method, which changes nothing, on every block; return the results in the order of the blocks."""
-
-    def query_each(self, method: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
-        """Call a method, which changes nothing, on every block with the block's own arguments."""
-
-    def update(
-        self,
-        method: Callable[Concatenate[Block, Arguments], Result],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> list[Result]:
-        """Call a method that changes the blocks. It is repeated on a block that has to be made again."""
-
-    def clear_log(self) -> None:
-        """Forget the updates so far, because the next one sets the whole state of every block anew."""
-
-    def close(self) -> None:
-        """Let go of the blocks."""
 
 
 @dataclass(frozen=True)
@@ -82,15 +46,56 @@ class BlockCall:
         def call(number: int) -> None:
             results[number] = self.method(blocks[number], *arguments[number])
 
-        if team is None:
+        if team is not None:
+            team.run(call, [(number,) for number in range(len(blocks))])
+        else:
             for number in range(len(blocks)):
                 call(number)
-        else:
-            team.run(call, [(number,) for number in range(len(blocks))])
         return results
 
 
-class LocalExecutor:
+class BlockExecutor(ABC, Generic[Block]):
+    """Blocks, and calls on all of them: ``executor.query(ItemBlock.count)``."""
+
+    def query(
+        self, method: Callable[Concatenate[Block, Arguments], Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> list[Result]:
+        """Call a method, which changes nothing, on every block; return the results in the order of the blocks."""
+        return self._call(BlockCall(partial(method, **kwargs) if kwargs else method, args))
+
+    def query_each(self, method: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
+        """Call a method, which changes nothing, on every block with the block's own arguments."""
+        return self._call(BlockCall(method, each=list(arguments)))
+
+    def update(
+        self, method: Callable[Concatenate[Block, Arguments], Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> list[Result]:
+        """Call a method that changes the blocks. It is repeated on a block that has to be made again."""
+        return self._call(BlockCall(partial(method, **kwargs) if kwargs else method, args), changes=True)
+
+    def clear_log(self) -> None:
+        """Forget the updates so far, because the next one sets the whole state of every block anew."""
+
+    @abstractmethod
+    def _call(self, call: BlockCall, changes: bool = False) -> list[Any]:
+        """Make a call on every block."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of blocks."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the blocks."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class LocalExecutor(BlockExecutor[Block]):
     """Blocks in this process, called in threads.
 
     Parameters
@@ -106,33 +111,15 @@ class LocalExecutor:
     (['dread', 'milk'], [1, 1])
     """
 
-    def __init__(self, blocks: Iterable[Any], team: ThreadTeam | None = None) -> None:
+    def __init__(self, blocks: Iterable[Block], team: ThreadTeam | None = None) -> None:
         self._blocks = list(blocks)
         self._team = team
 
     def __len__(self) -> int:
         return len(self._blocks)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def query(self, method: Callable[..., Result], *args: Any, **kwargs: Any) -> list[Result]:
-        """Call a method on every block with the same arguments."""
-        return BlockCall(method, args).on(self._blocks, self._team)
-
-    def query_each(self, method: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
-        """Call a method on every block with the block's own arguments."""
-        return BlockCall(method, each=list(arguments)).on(self._blocks, self._team)
-
-    def update(self, method: Callable[..., Result], *args: Any, **kwargs: Any) -> list[Result]:
-        """Call a method that changes the blocks."""
-        return self.query(method, *args)
-
-    def clear_log(self) -> None:
-        """Do nothing: no block of this process gets lost."""
+    def _call(self, call: BlockCall, changes: bool = False) -> list[Any]:
+        return call.on(self._blocks, self._team)
 
     def close(self) -> None:
         """Let go of the blocks."""

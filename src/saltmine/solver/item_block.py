@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.data.binary_model import BinaryModel, Bools, drop_idle_parts
+from saltmine.data.binary_model import BinaryModel, Bools
 from saltmine.data.bits import BitMatrix, Ints, Words
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import StackedMatrix
@@ -133,7 +133,9 @@ class ItemBlock:
             X[:, k] = np.logical_and.reduce(carried, axis=0)
             if len(carried) == c:
                 V[:, :, k] = carried & ~X[:, k]
-        return drop_idle_parts(BinaryModel(X, V, usage), self._by_class.blocks)
+        # Classes that never use a pattern add nothing to it; usage is that of all blocks.
+        used = np.stack([usage[rows].any(axis=0) for rows in self._by_class.blocks])
+        return BinaryModel(X, V & used[:, None], usage)
 
     def _carriers_of(self, s: int) -> Bools:
         """Return which classes carry which items in a pattern, (c, n)."""
