@@ -40,7 +40,7 @@ class CSalt(MdlEstimator):
         "saltmine" end in the same model; with much noise or small classes a few more pay.
     fold : bool
         Make one of identical columns, and one of identical rows of a class, with a weight: the same figures, with less
-        to look at. All results come back unfolded.
+        to look at. All results come back unfolded. Blocks of wide and of tall data are always folded.
     storage : {"auto", "dense", "sparse"}
         How the relaxed solve holds the data; "auto" takes what is faster for its size and share of ones.
     device : str or None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -21,47 +22,28 @@ if TYPE_CHECKING:
 ALGORITHMS, STORAGES = ("saltmine", "paper"), ("auto", "dense", "sparse")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MdlEstimator(PatternModel):
     """What `CSalt` and `Primp` share: parameters, and a fit by description length."""
 
     _history: ClassVar[tuple[str, str]] = ("check", "relaxed objective")
 
-    def __init__(
-        self,
-        *,
-        algorithm: str = "saltmine",
-        alpha: float = 0.01,
-        binarize: float | None = None,
-        max_rank: int | None = None,
-        rank_step: int = 10,
-        max_iter: int = 10_000,
-        tol: float = 0.005,
-        n_restarts: int = 1,
-        fold: bool = True,
-        storage: str = "auto",
-        device: str | None = None,
-        client: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        callback: Listener | None = None,
-    ) -> None:
-        self.algorithm = algorithm
-        self.alpha = alpha
-        self.binarize = binarize
-        self.max_rank = max_rank
-        self.rank_step = rank_step
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_restarts = n_restarts
-        self.fold = fold
-        self.storage = storage
-        self.device = device
-        self.client = client
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    algorithm: str = "saltmine"
+    alpha: float = 0.01
+    binarize: float | None = None
+    max_rank: int | None = None
+    rank_step: int = 10
+    max_iter: int = 10_000
+    tol: float = 0.005
+    n_restarts: int = 1
+    fold: bool = True
+    storage: str = "auto"
+    device: str | None = None
+    client: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    callback: Listener | None = None
 
     @property
     def _title(self) -> str:

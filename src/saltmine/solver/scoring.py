@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix, Ints
@@ -38,6 +39,18 @@ def code_length(bits: BitMatrix, used: Ints, errors: Ints) -> float:
 def score_model(bits: BitMatrix, model: BinaryModel) -> PatternScores:
     """Return the evidence and the gain of every part of a model."""
     return _in_one_block(bits, model).scores()
+
+
+def pattern_densities(bits: BitMatrix, model: BinaryModel) -> NDArray[np.float64]:
+    """Return the share of ones among the cells of every pattern, (r,), never quite 0 or 1."""
+    used, weights = bits.used(model.Y), bits.weights.items
+    density = np.empty(model.rank)
+    for s, rows in enumerate(bits.layout.pack(model.Y.T)):
+        carried = model.X[:, s] | model.V[:, :, s]
+        items = np.flatnonzero(carried.any(axis=0))
+        ones = (bits.hits(rows, items) * carried[:, items]) @ weights[items]
+        density[s] = (ones.sum() + 0.5) / ((used[:, s] * (carried @ weights)).sum() + 1.0)
+    return density
 
 
 def _in_one_block(bits: BitMatrix, model: BinaryModel) -> WideModel:

@@ -19,6 +19,7 @@ from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.row_block import RowBlock
+from saltmine.solver.scoring import pattern_densities
 from saltmine.solver.solution import SEARCHED, STARTED, Found, Search, Solution, rescale
 from saltmine.solver.tall_model import TallModel, TallStart
 
@@ -106,13 +107,7 @@ def _draw(executor: BlockExecutor[RowBlock], numbers: NDArray[np.intp], rng: np.
 def _start(stacked: StackedMatrix, bits: BitMatrix, model: BinaryModel, sizes: Ints) -> TallStart:
     """Return what a model of a sample says of the whole, every class of which is so many times larger."""
     larger = sizes / np.maximum(bits.class_sizes, 1)
-    used, weights = bits.used(model.Y), bits.weights.items
     carried = np.ascontiguousarray((model.X | model.V).transpose(2, 0, 1))
-    density = np.empty(model.rank)
-    for s, rows in enumerate(bits.layout.pack(model.Y.T)):
-        ones = (bits.hits(rows, np.arange(bits.shape[1])) * carried[s]) @ weights
-        cells = used[:, s] * (carried[s] @ weights)
-        density[s] = (ones.sum() + 0.5) / (cells.sum() + 1.0)
     errors = np.rint(larger @ bits.noise_counts(model)).astype(np.int64)
     # A column that does not occur in the sample belongs to no pattern and has no errors yet.
     present = stacked.item_of >= 0
@@ -120,7 +115,7 @@ def _start(stacked: StackedMatrix, bits: BitMatrix, model: BinaryModel, sizes: I
     whole_carried[:, :, present] = carried[:, :, stacked.item_of[present]]
     whole_errors = np.zeros(len(present), dtype=np.int64)
     whole_errors[present] = errors[stacked.item_of[present]]
-    return TallStart(whole_carried, density, larger @ used, whole_errors)
+    return TallStart(whole_carried, pattern_densities(bits, model), larger @ bits.used(model.Y), whole_errors)
 
 
 def _collect(tall: TallModel, labels: Labels, found: Solution) -> Found:

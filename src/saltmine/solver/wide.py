@@ -19,6 +19,7 @@ from saltmine.data.stacking import Labels
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.mdl_search import search_sample
+from saltmine.solver.scoring import pattern_densities
 from saltmine.solver.solution import SEARCHED, STARTED, Found, Search, Solution, rescale
 from saltmine.solver.wide_model import WideModel, WideStart
 
@@ -83,18 +84,11 @@ def _fold(columns: Words, layout: Layout, blocks: list[slice], row_weights: Ints
 
 
 def _start(bits: BitMatrix, model: BinaryModel) -> WideStart:
-    usage = bits.layout.pack(model.Y.T)
-    used, weights = bits.used(model.Y), bits.weights.items
-    density, share = np.full(model.rank, 0.5), np.zeros(model.rank)
-    for s in range(model.rank):
-        carried = model.X[:, s] | model.V[:, :, s]
-        items = np.flatnonzero(carried.any(axis=0))
-        hits = (bits.hits(usage[s], items) * carried[:, items]) @ weights[items]
-        cells = used[:, s] * (carried @ weights)
-        density[s] = (hits.sum() + 0.5) / (cells.sum() + 1.0)
-        share[s] = weights[items].sum() / weights.sum()
-    errors = float(bits.noise_counts(model).sum(axis=0) @ weights) / max(float(weights.sum()), 1.0)
-    return WideStart(usage, density, share, errors)
+    weights = bits.weights.items
+    n_items = max(float(weights.sum()), 1.0)
+    share = weights @ (model.X | model.V.any(axis=0)) / n_items
+    errors = float(bits.noise_counts(model).sum(axis=0) @ weights) / n_items
+    return WideStart(bits.layout.pack(model.Y.T), pattern_densities(bits, model), share, errors)
 
 
 def _collect(model: WideModel, labels: Labels, found: Solution) -> Found:
