@@ -11,8 +11,8 @@ from saltmine.data.bits import BitMatrix
 from saltmine.data.folding import column_keys, group, row_keys
 from saltmine.data.item_counts import find_carriers
 from saltmine.data.stacking import StackedMatrix
+from saltmine.mdl.alteration_tests import alteration_evidence
 from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, make_costs
-from saltmine.mdl.evidence import alteration_evidence
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.scoring import description_length, null_length, score_model
 

@@ -2,14 +2,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from saltmine.mdl.alteration_tests import alteration_evidence, binomial_tail, chance_of_evidence, expected_items
 from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, make_costs
-from saltmine.mdl.evidence import (
-    alteration_evidence,
-    binomial_tail,
-    chance_of_evidence,
-    expected_items,
-    log_likelihood_ratios,
-)
+from saltmine.mdl.evidence import log_likelihood_ratios
 
 
 def evidence_for_added(ones, rows, frequency, added):

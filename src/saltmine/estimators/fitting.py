@@ -35,7 +35,7 @@ from saltmine.solver.wide import is_wide, search_wide
 
 if TYPE_CHECKING:
     from saltmine.estimators.base import PatternModel
-    from saltmine.estimators.mdl_estimator import MdlEstimator
+    from saltmine.estimators.csalt import MdlEstimator
 
 # Types that estimators name without importing compiled code.
 __all__ = [

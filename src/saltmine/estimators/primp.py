@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from saltmine.estimators.mdl_estimator import MdlEstimator
+from saltmine.estimators.csalt import MdlEstimator
 
 
 class Primp(MdlEstimator):

@@ -20,7 +20,8 @@ from saltmine.data.binary_model import BinaryModel, Bools, drop_idle_parts
 from saltmine.data.bits import BitMatrix, Words, count_bits
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
-from saltmine.mdl.evidence import alteration_evidence, class_evidence
+from saltmine.mdl.alteration_tests import alteration_evidence
+from saltmine.mdl.evidence import class_evidence
 from saltmine.solver import kernels
 from saltmine.solver.kernels import Pattern, WithoutPattern, make_data, make_state, make_without
 from saltmine.solver.relaxed.operator import SPARSE_DENSITY

@@ -17,6 +17,7 @@ from saltmine.solver.relaxed.objective import Factors
 from saltmine.solver.relaxed.spectrum import count_signals
 from saltmine.solver.rounding import round_factors
 from saltmine.solver.scoring import description_length
+from saltmine.solver.seeds import SEEDS, SEEDS_OF_FEW_ROWS
 from saltmine.solver.solution import USUALLY_DONE, Search, Solution, Task, without_patterns
 
 # The relaxed solve starts from more patterns than the spectrum shows: they find their places by crowding out each
@@ -24,11 +25,9 @@ from saltmine.solver.solution import USUALLY_DONE, Search, Solution, Task, witho
 START_FACTOR, START_MORE = 1.5, 4
 # The penalty grows over the first iterations; few more are needed, as the local search does the rest.
 RAMP, ITERATIONS = 60, 80
-# Rows, and items, to look for further patterns from, time after time; more where the first look found some.
-SEEDS = (400, 1000, 1000)
 # With so many items for every row, items that occur in exactly the same rows show the patterns, and the relaxed solve,
 # which would give every row a pattern of its own, is left out.
-FEW_ROWS, SEEDS_OF_FEW_ROWS = 100, (200, 200, 200)
+FEW_ROWS = 100
 # Rounds of moves on the binary model; one or two are the rule.
 MAX_ROUNDS = 5
 

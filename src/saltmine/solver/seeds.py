@@ -11,6 +11,10 @@ from saltmine.data.binary_model import Bools
 from saltmine.data.folding import Weights, column_keys, group
 from saltmine.data.validation import BinaryMatrix
 
+# Rows, and items, to look for further patterns from, time after time; more where the first look found some.
+SEEDS = (400, 1000, 1000)
+# The same where there are few rows, and only identical columns are looked at.
+SEEDS_OF_FEW_ROWS = (200, 200, 200)
 # A seed is a row, or an item, with so many others that are most like it: few for small patterns, more where noise hides
 # the similarity of single ones.
 NEIGHBOURS = (5, 20)

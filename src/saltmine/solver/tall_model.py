@@ -16,9 +16,9 @@ from saltmine.data.binary_model import BinaryModel, Bools
 from saltmine.data.bits import Ints
 from saltmine.data.item_counts import defined_by_all_items
 from saltmine.mdl import item_choice
+from saltmine.mdl.alteration_tests import alteration_evidence
 from saltmine.mdl.code_length import NO_CODE, OPEN_ONES, OPEN_ZEROS, errors_code, make_costs, pattern_extra
 from saltmine.mdl.evidence import (
-    alteration_evidence,
     class_choices,
     class_evidence,
     count_class_items,

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from saltmine.data.binary_model import BinaryModel, Bools
 from saltmine.data.bits import Ints, Layout, Words, count_bits
 from saltmine.data.item_counts import defined_by_all_items
-from saltmine.mdl.evidence import EvidenceSums, class_choices, evidence_from_sums, evidence_levels, levels_evidence
+from saltmine.mdl.alteration_tests import evidence_levels, levels_evidence
+from saltmine.mdl.evidence import EvidenceSums, class_choices, evidence_from_sums
 from saltmine.mdl.scores import ModelSums, PatternScores, ScoreSums, make_model_sums, model_length, score
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.item_block import ItemBlock
