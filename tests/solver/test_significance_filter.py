@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from saltmine.data.weights import Weights
 
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts
 from saltmine.data.bits import BitMatrix
+from saltmine.data.folding import Weights
 from saltmine.data.stacking import StackedMatrix
 from saltmine.datasets import make_planted
 from saltmine.solver.executor import LocalExecutor
