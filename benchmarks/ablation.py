@@ -45,7 +45,7 @@ def _unweighted(class_sizes: Any) -> Any:
 
 
 def _round_at_half(factors: Factors, bits: BitMatrix) -> BinaryModel:
-    return threshold(factors.X, factors.V, factors.Y, bits.blocks, 0.5, 0.5)
+    return threshold(factors.X, factors.V, factors.Y, bits, 0.5, 0.5)
 
 
 def _changed(*changes: tuple[Any, str, Any]) -> Callable[[], Any]:

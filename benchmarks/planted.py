@@ -36,7 +36,7 @@ from saltmine.data.stacking import StackedMatrix
 from saltmine.datasets import Planted, make_planted
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
 from saltmine.solver.local_search import LocalSearch
-from saltmine.solver.rounding import best_thresholds
+from saltmine.solver.rounding import THRESHOLDS, best_thresholds
 
 RANK = 24
 METHODS = ("saltmine", "planted start", "paper", "primp", "nmf")
@@ -107,9 +107,10 @@ def fit_nmf(planted: Planted, seed: int) -> Any:
     def as_found(model: BinaryModel) -> Any:
         return SimpleNamespace(components=model.X.T, alterations=model.V.transpose(0, 2, 1), usage=model.Y, y=planted.y)
 
-    best, _ = best_thresholds(
-        X, np.zeros((c, *X.shape)), Y, blocks, loss=lambda model: -f_measure(planted, as_found(model))
-    )
+    def loss(model: BinaryModel) -> float:
+        return -f_measure(planted, as_found(model))
+
+    best, _ = best_thresholds(X, np.zeros((c, *X.shape)), Y, BitMatrix(planted.X, blocks), loss, THRESHOLDS)
     return as_found(best)
 
 

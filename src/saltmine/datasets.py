@@ -105,15 +105,12 @@ def make_planted(
 
 def membership_of(membership: ArrayLike | None, n_classes: int, rank: int) -> NDArray[np.bool_]:
     """Return which class uses which pattern, (c, r); ``membership`` as in `make_planted`."""
-    if membership is None:
-        pattern = _MEMBERSHIPS.get(n_classes, np.ones((n_classes, 1), dtype=bool))
-    else:
-        pattern = np.asarray(membership).astype(bool)
-        if pattern.ndim != 2 or pattern.shape[0] != n_classes or pattern.shape[1] == 0:
-            raise ValueError(
-                f"membership must have one row per class ({n_classes}) and a column per pattern, not shape "
-                f"{pattern.shape}."
-            )
+    known = _MEMBERSHIPS.get(n_classes, np.ones((n_classes, 1), dtype=bool))
+    pattern = known if membership is None else np.asarray(membership).astype(bool)
+    if pattern.ndim != 2 or pattern.shape[0] != n_classes or pattern.shape[1] == 0:
+        raise ValueError(
+            f"membership must have one row per class ({n_classes}) and a column per pattern, not shape {pattern.shape}."
+        )
     return np.tile(pattern, -(-rank // pattern.shape[1]))[:, :rank]
 
 

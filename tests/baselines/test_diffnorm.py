@@ -269,7 +269,7 @@ def test_the_length_falls_with_every_step_and_ends_at_what_the_patterns_cost():
     assert shares == sorted(shares)
     assert shares[0] >= 0
     assert shares[-1] <= 1
-    solution = diffnorm(BitMatrix(rows, blocks), DEFAULT)
+    solution = diffnorm(BitMatrix(rows, blocks), DEFAULT, None, lambda rank, length, done: None)
     assert solution.history == history
     assert solution.n_iter == len(history) - 1
     assert history[-1] == pytest.approx(plain_length(rows, blocks, DEFAULT, sets_of(coding)), rel=1e-10)
@@ -300,7 +300,8 @@ def test_the_best_candidate_is_the_pair_that_gains_most_among_single_items():
 
 def test_sparse_noise_has_no_patterns():
     rng = np.random.default_rng(0)
-    solution = diffnorm(BitMatrix(rng.random((200, 40)) < 0.04, [slice(0, 90), slice(90, 200)]), DEFAULT)
+    bits = BitMatrix(rng.random((200, 40)) < 0.04, [slice(0, 90), slice(90, 200)])
+    solution = diffnorm(bits, DEFAULT, None, lambda rank, length, done: None)
     assert solution.model.rank == 0
     assert len(solution.history) == 1
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from saltmine.estimators.base import PatternModel
+from saltmine.baselines.base import Baseline
 from saltmine.parameters import check_count, check_number, check_share
-from saltmine.progress import Listener
 
 if TYPE_CHECKING:
     from saltmine.estimators.fitting import BitMatrix, Solution, StackedMatrix
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Asso(PatternModel):
+class Asso(Baseline):
     """Boolean matrix factorization by associations (Miettinen, Mielikäinen, Gionis, Das & Mannila 2008).
 
     Every item has a candidate: the items that at least a share ``tau`` of its rows have. Candidates of a single item
@@ -63,9 +62,6 @@ class Asso(PatternModel):
     tau: float | None = None
     w_plus: float = 1.0
     w_minus: float = 1.0
-    binarize: float | None = None
-    verbose: int = 0
-    callback: Listener | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -79,4 +75,4 @@ class Asso(PatternModel):
         from saltmine.baselines.asso_search import asso
 
         weights = self.w_plus, self.w_minus
-        return self._run_once(lambda on_step: asso(bits, self.rank, self.tau, *weights, on_step))
+        return self._run_once(lambda on_step: asso(bits, self.rank, self.tau, weights, on_step))

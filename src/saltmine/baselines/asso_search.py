@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 Choice = tuple[int, slice | None] | None
 #: Called often with the share of the work that is done; may raise to end the search.
 OnProgress = Callable[[float], None]
+#: Gain of a covered one, and cost of a covered zero.
+GainAndCost = tuple[float, float]
 
 # A loop over a list of words takes about this many times as long per word as a loop over all words.
 SPARSE_WORD_COST = 3
@@ -147,20 +149,14 @@ class GreedyCover:
     candidates : (K, W) words
         Bit sets over the items.
     team : ThreadTeam
-    w_plus, w_minus : float
     on_step : function
         Called often with the number of patterns, f, and a rough estimate of the share of the work that is done; may
         raise to end the search.
+    weights : (w_plus, w_minus)
     """
 
     def __init__(
-        self,
-        bits: BitMatrix,
-        candidates: Words,
-        team: ThreadTeam,
-        w_plus: float = 1.0,
-        w_minus: float = 1.0,
-        on_step: OnStep = lambda rank, length, done: None,
+        self, bits: BitMatrix, candidates: Words, team: ThreadTeam, on_step: OnStep, weights: GainAndCost = (1.0, 1.0)
     ) -> None:
         self.bits, self.candidates = bits, candidates
         self.patterns: list[Pattern] = []
@@ -169,7 +165,7 @@ class GreedyCover:
         self._layout = item_layout(bits.shape[1])
         ones = self._layout.pack(bits.rows())
         class_of = np.repeat(np.arange(len(bits.blocks)), bits.class_sizes)
-        self._cells = OpenCells(ones, self._layout.row_mask & ~ones, class_of, float(w_plus), float(w_minus))
+        self._cells = OpenCells(ones, self._layout.row_mask & ~ones, class_of, *map(float, weights))
         self._codes, self._table_length = item_codes(bits.item_counts), 0.0
         self._noise = bits.item_counts.copy()
         self.gains = np.zeros((len(candidates), len(bits.blocks)))
@@ -243,9 +239,7 @@ class GreedyCover:
         return Solution(model, self.length, self.length, n_iter=max(rank, 1), history=history)
 
 
-def asso(
-    bits: BitMatrix, rank: int | None, tau: float | None, w_plus: float, w_minus: float, on_step: OnStep
-) -> Solution:
+def asso(bits: BitMatrix, rank: int | None, tau: float | None, weights: GainAndCost, on_step: OnStep) -> Solution:
     """Cover the data by ``rank`` candidates from associations; rank and tau that are None are chosen by f."""
     check_size(bits.shape, "Asso")
 
@@ -253,10 +247,10 @@ def asso(
         if len(cover.patterns) == rank:
             return None
         best = int(np.argmax(cover.gains[:, 0]))
-        return (best, None) if cover.gains[best, 0] > MIN_GAIN * w_plus else None
+        return (best, None) if cover.gains[best, 0] > MIN_GAIN * weights[0] else None
 
     def cover_by(candidates: Words, on_step: OnStep) -> GreedyCover:
-        cover = GreedyCover(bits, candidates, team, w_plus, w_minus, on_step)
+        cover = GreedyCover(bits, candidates, team, on_step, weights)
         cover.run(choose, until_shortest=rank is None)
         return cover
 

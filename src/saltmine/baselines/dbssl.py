@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from saltmine.estimators.base import PatternModel
+from saltmine.baselines.base import Baseline
 from saltmine.parameters import check_choice, check_count, check_ranks, check_share, spread_ranks
-from saltmine.progress import Listener
 
 if TYPE_CHECKING:
     from saltmine.estimators.fitting import BitMatrix, Solution, StackedMatrix
@@ -17,11 +16,10 @@ SOURCES = ("both", "associations", "itemsets")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _SharedAndClassWise(PatternModel):
+class _SharedAndClassWise(Baseline):
     """The common part of both estimators: the options for candidates, and the call of the search."""
 
     _history: ClassVar[tuple[str, str]] = ("pattern", "weighted errors")
-    _knows_classes: ClassVar[bool] = True
     _source: ClassVar[str] = (
         "Shared and class-wise patterns, reconstructed after P. Miettinen, "
         "On Finding Joint Subspace Boolean Matrix Factorizations, 2012."
@@ -31,9 +29,6 @@ class _SharedAndClassWise(PatternModel):
     candidates: str = "both"
     min_support: int = 4
     max_candidates: int = 20_000
-    binarize: float | None = None
-    verbose: int = 0
-    callback: Listener | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

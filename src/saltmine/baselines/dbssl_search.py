@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,7 @@ MAX_THIRD = 20
 N_NEAREST, SETS_PER_ITEM = 8, 3
 
 
-@dataclass(frozen=True)
-class CandidateOptions:
+class CandidateOptions(NamedTuple):
     """Where candidates come from; the parameters of `saltmine.Dbssl`."""
 
     source: str
@@ -46,8 +45,7 @@ def dbssl(
     bits: BitMatrix, constellations: Sequence[Ranks] | None, options: CandidateOptions, on_step: OnStep
 ) -> Solution:
     """Return the patterns at the ranks with the shortest description; without a list, `default_constellations`."""
-    given = [ranks for ranks in constellations or [] if ranks is not None]
-    largest = max(given, key=sum, default=None)
+    largest = max(filter(None, constellations or []), key=sum, default=None)
 
     def covers(start: GreedyCover, tried: Sequence[Ranks] | None) -> Iterator[GreedyCover]:
         begin = 0.5
@@ -137,7 +135,7 @@ def _start(bits: BitMatrix, ranks: Ranks, options: CandidateOptions, team: Threa
         return distinct_sets(np.concatenate(tables))
 
     def cover_by(candidates: Words, on_step: OnStep) -> GreedyCover:
-        cover = GreedyCover(bits, candidates, team, on_step=on_step)
+        cover = GreedyCover(bits, candidates, team, on_step)
         # One weight is enough to compare thresholds.
         _cover(cover, ranks, class_weights(bits), SHARED_WEIGHTS[-1])
         return cover
@@ -149,7 +147,7 @@ def _start(bits: BitMatrix, ranks: Ranks, options: CandidateOptions, team: Threa
     if options.source != "itemsets":
         tau = options.tau or asso_search.best_over_taus(None, associated, cover_by, rescale(on_step, 0.5, 1.0))[0]
         parts.append(associated(tau, at_end))
-    return GreedyCover(bits, distinct_sets(np.concatenate(parts)), team, on_step=at_end)
+    return GreedyCover(bits, distinct_sets(np.concatenate(parts)), team, at_end)
 
 
 def itemset_patterns(bits: BitMatrix, min_support: int, max_candidates: int, on_progress: OnProgress) -> Words:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.estimators.base import PatternModel
+from saltmine.baselines.base import Baseline
 from saltmine.parameters import is_real
-from saltmine.progress import Listener
 
 if TYPE_CHECKING:
     from saltmine.estimators.fitting import BitMatrix, Solution, StackedMatrix
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DiffNorm(PatternModel):
+class DiffNorm(Baseline):
     """Pattern sets for all classes together and for each alone, by description length (Budhathoki & Vreeken 2015).
 
     Every row is covered by patterns of its class's sets, which do not overlap in the row, and by single items: longer
@@ -66,7 +65,6 @@ class DiffNorm(PatternModel):
     _kind: ClassVar[str] = "DiffNorm"
     _covers_exactly: ClassVar[bool] = True
     _history: ClassVar[tuple[str, str]] = ("pattern", "encoded length (nats)")
-    _knows_classes: ClassVar[bool] = True
     _source: ClassVar[str] = (
         "Pattern sets by description length, K. Budhathoki and J. Vreeken, The Difference and the Norm: Characterising "
         "Similarities and Differences Between Databases, 2015."
@@ -74,9 +72,6 @@ class DiffNorm(PatternModel):
 
     subsets: Sequence[Sequence[Any]] | None = None
     max_time: float | None = None
-    binarize: float | None = None
-    verbose: int = 0
-    callback: Listener | None = None
 
     @property
     def encoded_length_(self) -> float:

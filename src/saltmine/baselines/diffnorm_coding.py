@@ -7,7 +7,6 @@ a word, which holds rows of one class.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from math import log, log2
 from typing import NamedTuple
 
@@ -116,8 +115,7 @@ def integer_code(number: int) -> float:
     return length
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """New covers of some words, valid until the next change is tried; ``length`` is the total afterwards."""
 
     words: Ints
@@ -126,8 +124,7 @@ class Change:
     length: float
 
 
-@dataclass(frozen=True)
-class Addition:
+class Addition(NamedTuple):
     """A new pattern in the pattern set ``set_index``.
 
     ``unused`` are slots that no row uses afterwards. ``duplicates`` are slots with the same items in other pattern
@@ -175,8 +172,7 @@ class CodingSets:
         self._slots_of: dict[Items, list[int]] = {}
         self._free_slots, self._items_end = list[int](), n
         # Numbers of patterns in the coding set of every class and in every pattern set, and their total cost.
-        self._coding_sizes, self._set_sizes = np.zeros(c, np.int64), np.zeros(len(subsets), np.int64)
-        self._model_length = 0.0
+        self._sizes = np.zeros(c, np.int64), np.zeros(len(subsets), np.int64), 0.0
         self._keys, self.order = list[SortKey](), np.zeros(0, dtype=np.int64)
         self._log_gamma: Floats = gammaln(np.arange(max(bits.class_sizes) + 1) + 0.5) - gammaln(0.5)
         self._integers = np.array([0.0] + [integer_code(k) for k in range(1, n + 1)])
@@ -200,29 +196,28 @@ class CodingSets:
 
     def code_costs(self) -> CodeCosts:
         """Return what estimates of gains need."""
-        sizes = 0.5 * (self.n_items + self._coding_sizes)
+        sizes = 0.5 * (self.n_items + self._sizes[0])
         normalisation = gammaln(sizes + 0.5) - gammaln(sizes)
         totals = self.cover.counts.sum(axis=1) + sizes
         return CodeCosts(self.subsets, self._log_gamma, self._integers, totals, normalisation)
 
-    def _cost(self, slot: int) -> float:
-        """Return the cost of a pattern in the model: the number of its items, and each of them."""
-        return float(self._integers[self.cover.sizes[slot]] + self.cover.costs[slot])
-
-    def _total(self, totals: Ints, logs: Floats, removed: list[int], added: tuple[int, int] | None = None) -> float:
+    def _total(self, totals: Ints, logs: Floats, removed: list[int], *added: tuple[int, int]) -> float:
         """Return the length of model and data with these uses, for removed slots and an added (slot, set)."""
-        coding_sizes, set_sizes, model = self._coding_sizes.copy(), self._set_sizes.copy(), self._model_length
-        for slot in removed:
-            coding_sizes -= self.subsets[self.set_of[slot]]
-            set_sizes[self.set_of[slot]] -= 1
-            model -= self._cost(slot)
-        if added is not None:
-            coding_sizes += self.subsets[added[1]]
-            set_sizes[added[1]] += 1
-            model += self._cost(added[0])
+        changes = [(slot, self.set_of[slot], -1) for slot in removed] + [(*pattern, 1) for pattern in added]
+        coding_sizes, set_sizes, model = self._sizes_after(*changes)
         sizes = 0.5 * (self.n_items + coding_sizes)
         data = gammaln(totals + sizes) - gammaln(sizes) - logs
         return float(data.sum()) + model + sum(integer_code(1 + k) for k in set_sizes.tolist())
+
+    def _sizes_after(self, *changes: tuple[int, int, int]) -> tuple[Ints, Ints, float]:
+        """Return the sizes of coding and pattern sets and the length of the model after (slot, set, 1 or -1)."""
+        coding_sizes, set_sizes, length = self._sizes
+        coding_sizes, set_sizes = coding_sizes.copy(), set_sizes.copy()
+        for slot, set_index, sign in changes:
+            coding_sizes += sign * self.subsets[set_index]
+            set_sizes[set_index] += sign
+            length += sign * float(self._integers[self.cover.sizes[slot]] + self.cover.costs[slot])
+        return coding_sizes, set_sizes, length
 
     # ------------------------------------------------------------------ trying a change
 
@@ -311,7 +306,7 @@ class CodingSets:
         self.patterns[slot], self.set_of[slot] = items, set_index
         self._slots_of.setdefault(items, []).append(slot)
         self.cover.members[:, slot] = self.subsets[set_index]
-        self._count(slot, set_index, 1)
+        self._sizes = self._sizes_after((slot, set_index, 1))
         self._free_slots.remove(slot)
         self._items_end += len(items)
 
@@ -322,14 +317,8 @@ class CodingSets:
         del self._keys[place]
         self._slots_of[items].remove(slot)
         self.cover.members[:, slot] = False
-        self._count(slot, set_index, -1)
+        self._sizes = self._sizes_after((slot, set_index, -1))
         self._free_slots.append(slot)
-
-    def _count(self, slot: int, set_index: int, sign: int) -> None:
-        """Add a pattern to the sizes and to the length of the model, or subtract it."""
-        self._coding_sizes += sign * self.subsets[set_index]
-        self._set_sizes[set_index] += sign
-        self._model_length += sign * self._cost(slot)
 
     # ------------------------------------------------------------------ slots
 

@@ -24,9 +24,7 @@ from saltmine.solver.solution import Solution
 REPORT_INTERVAL = 0.1
 
 
-def diffnorm(
-    bits: BitMatrix, subsets: Bools, max_time: float | None = None, on_step: OnStep = lambda rank, length, done: None
-) -> Solution:
+def diffnorm(bits: BitMatrix, subsets: Bools, max_time: float | None, on_step: OnStep) -> Solution:
     """Find patterns for every subset of the classes, (J, c), for at most ``max_time`` seconds.
 
     ``history`` is the total length without patterns and after every pattern that was kept.
@@ -36,7 +34,7 @@ def diffnorm(
     >>> import numpy as np
     >>> rows = np.repeat([[1, 1, 1, 0, 0], [0, 0, 0, 1, 1]], 20, axis=0).astype(bool)
     >>> bits = BitMatrix(rows, [slice(0, 20), slice(20, 40)])
-    >>> diffnorm(bits, np.eye(2, dtype=bool)).model.X.T.astype(int)
+    >>> diffnorm(bits, np.eye(2, dtype=bool), None, lambda rank, length, done: None).model.X.T.astype(int)
     array([[1, 1, 1, 0, 0],
            [0, 0, 0, 1, 1]])
     """
@@ -51,19 +49,14 @@ def add_patterns(coding: CodingSets, timer: Timer) -> list[float]:
     """Add patterns while the total length falls; return that length at first and after every addition."""
     history = [coding.length]
     candidates = Candidates(coding, timer)
-    while not timer.expired():
-        pair = candidates.best()
-        if pair is None:
-            break
+    while not timer.expired() and (pair := candidates.best()) is not None:
         addition = coding.try_adding(coding.union(*pair))
         if addition is None:
             candidates.reject(*pair)
             continue
         uses = coding.cover.counts.sum(axis=0)
-        changed = coding.add(addition)
-        changed |= prune(coding, uses, timer)
+        candidates.update(coding.add(addition) | prune(coding, uses, timer))
         history.append(coding.length)
-        candidates.update(changed)
         timer.report(candidates.share_done())
     return history
 
@@ -103,8 +96,7 @@ class Timer:
 
     def __init__(self, coding: CodingSets, max_time: float | None, on_step: OnStep) -> None:
         self._coding, self._max_time, self._on_step = coding, max_time, on_step
-        self._start = time.monotonic()
-        self._done = 0.0
+        self._start, self._done = time.monotonic(), 0.0
         self.report(0.0)
 
     def expired(self) -> bool:
@@ -160,11 +152,8 @@ class Candidates:
     def update(self, changed: set[int]) -> None:
         """Find partners of slots whose usage changed; mark slots that had one of them as partner as stale."""
         self._code_costs = self._coding.code_costs()
-        more = self._coding.cover.usage.shape[1] - len(self._gain)
-        if more:
-            self._gain, self._partner, self._stale = (
-                np.pad(array, (0, more)) for array in (self._gain, self._partner, self._stale)
-            )
+        more, arrays = self._coding.cover.usage.shape[1] - len(self._gain), (self._gain, self._partner, self._stale)
+        self._gain, self._partner, self._stale = (np.pad(array, (0, more)) for array in arrays)
         for slot in changed:
             if slot not in self._coding.patterns and slot >= self._coding.n_items:
                 for partner in self._rejected.pop(slot, {}):

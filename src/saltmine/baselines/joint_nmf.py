@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from saltmine.baselines.base import Baseline
 from saltmine.data.threads import ThreadTeam
-from saltmine.estimators.base import PatternModel
 from saltmine.parameters import check_choice, check_count, check_number, check_ranks, check_starts, spread_ranks
-from saltmine.progress import Listener
 
 if TYPE_CHECKING:
     from saltmine.estimators.fitting import BitMatrix, Solution, StackedMatrix
@@ -17,7 +16,7 @@ PENALTIES = ("inmf", "jsmf", "rjsnmf", "jnmf")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class JointNMF(PatternModel):
+class JointNMF(Baseline):
     """Factorize the classes jointly into non-negative factors, and round these by description length.
 
     Class a is ``D_a ~ Y_a W_a^T`` with usage Y_a and patterns W_a, all real and non-negative. ``penalty`` selects how
@@ -82,7 +81,6 @@ class JointNMF(PatternModel):
 
     _kind: ClassVar[str] = "JointNMF"
     _history: ClassVar[tuple[str, str]] = ("iteration", "objective")
-    _knows_classes: ClassVar[bool] = True
     _source: ClassVar[str] = (
         "Joint non-negative factorization, after Gupta et al. 2010 (JSMF) and 2013 (RJSNMF), Kim et al. 2015 (JNMF), "
         "and Yang & Michailidis 2016 (iNMF), made binary by description length."
@@ -98,9 +96,6 @@ class JointNMF(PatternModel):
     n_restarts: int = 1
     n_jobs: int | None = None
     random_state: Any = None
-    binarize: float | None = None
-    verbose: int = 0
-    callback: Listener | None = None
 
     @property
     def _title(self) -> str:
@@ -123,7 +118,7 @@ class JointNMF(PatternModel):
 
     def _search(self, data: StackedMatrix, bits: BitMatrix) -> Solution:
         # Compiled code would slow the import.
-        from saltmine.baselines import joint_nmf_search as search
+        from saltmine.baselines.joint_nmf_search import JointSettings, joint_nmf, make_problem
 
         ranks = None if self.ranks is None else spread_ranks(self.ranks, len(data.blocks))
         if self.penalty == "inmf" and ranks is not None and any(ranks[1:]):
@@ -131,8 +126,7 @@ class JointNMF(PatternModel):
                 f"penalty='inmf' knows shared patterns only, so ranks must be their number, not {self.ranks!r}; for "
                 "patterns of single classes take another penalty."
             )
-        options = self.alpha, self.beta, self.strength, self.max_iter, self.tol
-        settings = search.JointSettings(self.penalty, ranks, *options)
+        settings = JointSettings(self.penalty, ranks, self.alpha, self.beta, self.strength, self.max_iter, self.tol)
         with ThreadTeam() as team:
-            problem = search.make_problem(data, bits, team)
-            return self._run_restarts(lambda on_step, rng: search.joint_nmf(problem, settings, rng, on_step))
+            problem = make_problem(data, bits, team)
+            return self._run_restarts(lambda on_step, rng: joint_nmf(problem, settings, rng, on_step))

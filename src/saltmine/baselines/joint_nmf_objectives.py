@@ -9,17 +9,15 @@ number of ones of every class.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.solver.relaxed.objective import OnCheck
 from saltmine.solver.relaxed.operator import Floats, Operator
 
 Bools = NDArray[np.bool_]
-#: Called with the number of iterations and the objective.
-OnCheck = Callable[[int, float], None]
 
 # A class with less than this share of a pattern's squared usage does not alter it: its entries, multiplied by almost
 # nothing, could grow without bounds.

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
 from saltmine.baselines import joint_nmf_objectives as objectives
-from saltmine.baselines.joint_nmf_objectives import Bools, JointObjective, OnCheck, descend
+from saltmine.baselines.joint_nmf_objectives import Bools, JointObjective, descend
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.progress import OnStep
+from saltmine.solver.relaxed.objective import OnCheck
 from saltmine.solver.relaxed.operator import Floats, Operator, make_operator
 from saltmine.solver.relaxed.spectrum import count_signals
 from saltmine.solver.rounding import THRESHOLDS, best_thresholds
@@ -39,8 +42,7 @@ RANDOM_SCALE = 1.0
 DESCENT_SHARE = 0.5
 
 
-@dataclass(frozen=True)
-class JointProblem:
+class JointProblem(NamedTuple):
     """The data as an operator, as bit sets, and as a sparse matrix for its singular vectors."""
 
     data: Operator
@@ -48,8 +50,7 @@ class JointProblem:
     matrix: sp.csr_array
 
 
-@dataclass(frozen=True)
-class JointSettings:
+class JointSettings(NamedTuple):
     """The parameters of `saltmine.JointNMF`; ``ranks`` are (r0, r1, ..., rc) or None."""
 
     penalty: str
@@ -90,7 +91,7 @@ def _solve(
     if settings.penalty == "inmf":
         # All patterns are shared.
         ranks = (total,) + (0,) * len(problem.data.blocks)
-    start = make_start(problem.data, problem.matrix, ranks, rng, lambda k, value: on_step(total, value, 0.0))
+    start = make_start(problem, ranks, rng, lambda k, value: on_step(total, value, 0.0))
     objective = make_objective(settings, start, problem.bits)
 
     def on_check(k: int, value: float) -> None:
@@ -120,8 +121,7 @@ def make_objective(settings: JointSettings, start: Start, bits: BitMatrix) -> Jo
 # ---------------------------------------------------------------------- start
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(NamedTuple):
     """Patterns (n, r), shared ones first, usage (m, r), and which class may use which pattern, (c, r)."""
 
     patterns: Floats
@@ -130,43 +130,40 @@ class Start:
 
 
 def make_start(
-    data: Operator, matrix: sp.csr_array, ranks: tuple[int, ...] | int, rng: np.random.Generator, on_check: OnCheck
+    problem: JointProblem, ranks: tuple[int, ...] | int, rng: np.random.Generator, on_check: OnCheck
 ) -> Start:
     """Return the start for ranks (r0, r1, ..., rc), or for a number of patterns, split by their usage."""
     if isinstance(ranks, tuple) and not ranks[0]:
         # Without shared patterns every class is a separate problem.
-        return _separate_start(data, matrix, ranks, rng)
+        return _separate_start(problem, ranks, rng)
     total = ranks if isinstance(ranks, int) else sum(ranks)
-    patterns, usage = plain_start(data, matrix, total, rng, on_check)
-    shares = class_shares(usage, data.blocks)
+    patterns, usage = plain_start(problem, total, rng, on_check)
+    shares = class_shares(usage, problem.data.blocks)
     if isinstance(ranks, int):
         ranks = split_ranks(shares)
     order = sort_by_class(shares, ranks)
     uses = allowed_uses(ranks)
     usage = usage[:, order]
-    for a, rows in enumerate(data.blocks):
+    for a, rows in enumerate(problem.data.blocks):
         usage[rows] *= uses[a]
     return Start(patterns[:, order], usage, uses)
 
 
-def _separate_start(data: Operator, matrix: sp.csr_array, ranks: tuple[int, ...], rng: np.random.Generator) -> Start:
-    patterns, usage = np.zeros((data.shape[1], sum(ranks))), np.zeros((data.shape[0], sum(ranks)))
-    uses = allowed_uses(ranks)
-    for rows, own in zip(data.blocks, uses, strict=True):
+def _separate_start(problem: JointProblem, ranks: tuple[int, ...], rng: np.random.Generator) -> Start:
+    (m, n), uses = problem.data.shape, allowed_uses(ranks)
+    patterns, usage = np.zeros((n, sum(ranks))), np.zeros((m, sum(ranks)))
+    for rows, own in zip(problem.data.blocks, uses, strict=True):
         if own.any():
-            patterns[:, own], usage[rows, own] = singular_start(matrix[rows], int(own.sum()), rng)
+            patterns[:, own], usage[rows, own] = singular_start(problem.matrix[rows], int(own.sum()), rng)
     return Start(patterns, usage, uses)
 
 
-def plain_start(
-    data: Operator, matrix: sp.csr_array, rank: int, rng: np.random.Generator, on_check: OnCheck
-) -> tuple[Floats, Floats]:
+def plain_start(problem: JointProblem, rank: int, rng: np.random.Generator, on_check: OnCheck) -> tuple[Floats, Floats]:
     """Return patterns of length 1, (n, r), and usage, (m, r), of a short factorization with shared patterns only."""
-    patterns, usage = singular_start(matrix, rank, rng)
-    ones = np.array([float(matrix[rows].nnz) for rows in data.blocks])
-    uses = np.ones((len(data.blocks), rank), dtype=bool)
-    objective = objectives.SharedSubspaces(patterns, uses, ones)
-    descend(data, objective, usage, max_iter=PLAIN_ITERATIONS, tol=0, on_check=on_check)
+    patterns, usage = singular_start(problem.matrix, rank, rng)
+    uses = np.ones((len(problem.data.blocks), rank), dtype=bool)
+    objective = objectives.SharedSubspaces(patterns, uses, problem.bits.class_counts.sum(axis=1).astype(np.float64))
+    descend(problem.data, objective, usage, max_iter=PLAIN_ITERATIONS, tol=0, on_check=on_check)
     return objective.patterns[0], usage
 
 
@@ -276,20 +273,18 @@ def round_joint(
     used = np.stack([(usage[rows] ** 2).sum(axis=0) for rows in bits.blocks])
     # Weighted by usage: the entries of a class that hardly uses a pattern are arbitrary.
     mean = np.einsum("ar,anr->nr", used / np.maximum(used.sum(axis=0), np.finfo(float).tiny), patterns)
-    n_models, max_models = 0, 2 * len(THRESHOLDS) ** 2
+    numbers, max_models = count(1), 2 * len(THRESHOLDS) ** 2
 
     def length(model: BinaryModel) -> float:
-        nonlocal n_models
-        n_models += 1
         value = description_length(bits, model)
-        on_step(value, n_models / max_models)
+        on_step(value, next(numbers) / max_models)
         return value
 
     found = []
     for scale in (mean.max(axis=0), _typical_entry(mean)):
         scale = np.where(scale > 0, scale, 1)
         scaled = patterns / scale
-        found.append(best_thresholds(scaled.min(axis=0), scaled, usage * scale, bits.blocks, length))
+        found.append(best_thresholds(scaled.min(axis=0), scaled, usage * scale, bits, length, THRESHOLDS))
     return min(found, key=lambda model_and_length: model_and_length[1])
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pickle
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from saltmine.data.threads import ThreadTeam
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(NamedTuple):
     """What a block raised, as a value: whatever Dask raises itself then means that the block was lost."""
 
     error: Exception
@@ -72,5 +70,5 @@ class BlockActor:
                 return pickle.dumps(Failure(RuntimeError(repr(error))))
 
 
-# The actors of this process. Weak: a actor lives as long as Dask holds it.
+# The actors of this process. Weak: an actor lives as long as Dask holds it.
 _ACTORS: weakref.WeakValueDictionary[str, BlockActor] = weakref.WeakValueDictionary()

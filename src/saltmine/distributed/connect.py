@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,16 +60,10 @@ def connect(client: Any) -> Iterator[Client]:
         )
 
 
-@contextmanager
-def open_client(client: Any) -> Iterator[Client | None]:
+def open_client(client: Any) -> AbstractContextManager[Client | None]:
     """Reach the cluster that is named, or the one that is open already, or none."""
-    if client is None:
-        client = _current_client()
-    if client is None:
-        yield None
-    else:
-        with connect(client) as reached:
-            yield reached
+    client = _current_client() if client is None else client
+    return nullcontext() if client is None else connect(client)
 
 
 def _current_client() -> Any:

@@ -10,8 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from saltmine.data.blocks import read_source
 from saltmine.data.threads import ThreadTeam
@@ -31,8 +30,7 @@ _RESTART = 5.0
 _PAUSE = 0.5
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """Where a block is: the worker, the name of its actor there, and the actor to call."""
 
     worker: str
@@ -74,15 +72,12 @@ class DaskExecutor(BlockExecutor[Block]):
     def __init__(
         self, client: Client, make_block: Callable[[Any], Block], sources: Sequence[Any], patience: float = 60.0
     ) -> None:
-        self._client = client
-        self._make_block = make_block
-        self._sources = list(sources)
-        self._patience = patience
+        self._client, self._patience = client, patience
+        self._make_block, self._sources = make_block, list(sources)
         self._futures: dict[int, Future] = {}
         self._places: dict[int, _Place] = {}
         self._log: list[BlockCall] = []
-        self._n_workers = 1
-        self.n_rebuilt = 0
+        self._n_workers, self.n_rebuilt = 1, 0
         try:
             self._make(range(len(self)))
         except BaseException:
@@ -149,10 +144,8 @@ class DaskExecutor(BlockExecutor[Block]):
         self._release(numbers)
         self._demand_workers()
         names = [f"saltmine-block-{number}-{uuid.uuid4().hex}" for number in numbers]
-        actors = [
-            delayed(BlockActor, pure=False)(name, self._make_block, self._sources[number])
-            for number, name in zip(numbers, names, strict=True)
-        ]
+        make, sources = delayed(BlockActor, pure=False), [self._sources[number] for number in numbers]
+        actors = [make(name, self._make_block, source) for name, source in zip(names, sources, strict=True)]
         # All in one graph: Dask makes a block as soon as its source is there, and frees the source.
         futures = self._client.compute(actors, actors=True)
         self._futures.update(zip(numbers, futures, strict=True))

@@ -5,13 +5,12 @@ The descent is proximal alternating linearised minimisation (PALM) at one rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from saltmine.solver.relaxed import objective as relaxed
-from saltmine.solver.relaxed.objective import Descent, Factors, RelaxedObjective
+from saltmine.solver.relaxed.objective import Descent, Factors, OnCheck, RelaxedObjective
 from saltmine.solver.relaxed.operator import Floats
 from saltmine.solver.rounding import round_factors
 from saltmine.solver.solution import Search, Solution, Task
@@ -37,14 +36,8 @@ def paper_search(task: Task, search: Search) -> Solution:
     while True:
         rank = min(factors.rank + search.rank_step, limit)
         start = _add_random_columns(factors, rank - factors.rank, search.rng)
-        descent = palm(
-            objective,
-            start,
-            max_iter=search.max_iter,
-            tol=search.tol,
-            alterations=search.alterations,
-            on_check=partial(on_check, rank),
-        )
+        tell = partial(on_check, rank)
+        descent = palm(objective, start, search.max_iter, search.tol, search.alterations, on_check=tell)
         factors = descent.factors
         n_iter += descent.n_iter
         history += descent.history[1:]
@@ -70,12 +63,11 @@ def _add_random_columns(factors: Factors, count: int, rng: np.random.Generator) 
 def palm(
     objective: RelaxedObjective,
     start: Factors,
-    *,
     max_iter: int = 10_000,
     tol: float = 0.005,
     alterations: bool = True,
     check_every: int = 10,
-    on_check: Callable[[int, float], None] | None = None,
+    on_check: OnCheck = lambda iteration, value: None,
 ) -> Descent:
     """Descend from ``start`` (PALM) until the mean decrease over 500 iterations is below ``tol``.
 
@@ -108,8 +100,7 @@ def palm(
         if iteration % check_every and iteration < max_iter:
             continue
         history.append(_value(objective, Factors(X, V, Y), projection))
-        if on_check is not None:
-            on_check(iteration, history[-1])
+        on_check(iteration, history[-1])
         if len(history) > lag and history[-1 - lag] - history[-1] < tol * lag * check_every:
             break
     return Descent(Factors(X, V, Y), iteration, history)

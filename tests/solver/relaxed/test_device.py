@@ -118,7 +118,7 @@ def test_every_step_on_whole_arrays_is_that_of_the_compiled_loops():
         "step_X": (*draw(X, V, V), costs, step, part, *draw(X, X)),
         "step_V": (*draw(V, V, V), costs, Prox(class_steps, small), part, *draw(V, V)),
         "usage_weights": (*draw(X, V, (n,)), costs, part, *draw(V, V)),
-        "step_Y": (*draw(X, X, X, (r,)), costs, step, part, *draw(X, X)),
+        "step_Y": (*draw(X, X, X, (r,)), costs.mu, step, *draw(X, X)),
         "multiply": tuple(draw(V, (c, r, r), V)),
     }
     for name, arguments in calls.items():

@@ -21,12 +21,12 @@ def test_prox_is_the_minimiser_on_a_grid(x, step):
 @given(st.lists(st.floats(0, 1), max_size=8))
 def test_penalty_is_the_distance_to_binary_entry_by_entry(values):
     expected = sum(1 - abs(1 - 2 * v) for v in values)
-    assert binary_penalty(np.array(values)) == pytest.approx(expected, abs=1e-12)
+    assert binary_penalty(np.array([values]), np.array([1])) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("outside", [-0.01, 1.01])
 def test_penalty_is_infinite_outside_the_unit_interval(outside):
-    assert binary_penalty(np.array([0.5, outside])) == np.inf
+    assert binary_penalty(np.array([[0.5, outside]]), np.array([1])) == np.inf
 
 
 def test_prox_leaves_its_argument_alone():

@@ -10,7 +10,6 @@ device in operations on whole arrays (`device`). Both take the same steps by the
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from saltmine.solver.relaxed import device, step_kernels
 from saltmine.solver.relaxed.device import HOST, Array, DeviceOperator
-from saltmine.solver.relaxed.objective import Descent, Factors, weighted
+from saltmine.solver.relaxed.objective import Descent, Factors, OnCheck, weighted
 from saltmine.solver.relaxed.operator import Operator
 from saltmine.solver.relaxed.step_kernels import Costs, Prox
 
@@ -75,7 +74,7 @@ class AcceleratedDescent:
         tol: float = 1e-4,
         alterations: bool = True,
         check_every: int = 10,
-        on_check: Callable[[int, float], None] | None = None,
+        on_check: OnCheck = lambda iteration, value: None,
     ) -> Descent:
         """Descend for ``ramp`` iterations while the penalty grows, then until the decrease is small.
 
@@ -95,8 +94,7 @@ class AcceleratedDescent:
             momentum = next_momentum
             if iteration % check_every == 1 and iteration > 1:
                 history.append(self._value(X[:, :rank], V[:, :, :rank], Y[:, :rank], weight))
-                if on_check is not None:
-                    on_check(iteration - 1, history[-1])
+                on_check(iteration - 1, history[-1])
                 # While the penalty grows, the objective may rise for that reason alone.
                 decrease = history[-2] - history[-1] if iteration > ramp + check_every else np.inf
                 if decrease < 0:
@@ -106,7 +104,8 @@ class AcceleratedDescent:
                     break
             self._step_items(Factors(X, V, Y), before, work, inertia, weight, alterations)
             self._step_rows(Y, before, work, inertia, weight)
-        return Descent(Factors(*(self._trimmed(factor, rank) for factor in (X, V, Y))), iteration, history)
+        trimmed = (np.ascontiguousarray(self.device.get(factor)[..., :rank]) for factor in (X, V, Y))
+        return Descent(Factors(*trimmed), iteration, history)
 
     def _step_items(
         self, now: Factors, before: Factors, work: _Buffers, inertia: np.float32, weight: np.float32, alterations: bool
@@ -148,9 +147,9 @@ class AcceleratedDescent:
 
         def step(product: Array, a: int, rows: slice) -> None:
             kernels.extrapolate(Y, before.Y, inertia, rows, work.row_point)
-            kernels.multiply(work.row_point[rows], gram[a], work.row_fitted[rows])
-            point, fitted = work.row_point, work.row_fitted
-            kernels.step_Y(point, fitted, product, codes, self._costs, steps[a], rows, Y, before.Y)
+            point, fitted = work.row_point[rows], work.row_fitted[rows]
+            kernels.multiply(point, gram[a], fitted)
+            kernels.step_Y(point, fitted, product[rows], codes, self.mu, steps[a], Y[rows], before.Y[rows])
 
         self.data.times(work.weights, step)
 
@@ -188,9 +187,6 @@ class AcceleratedDescent:
         """Return the sum of the products of all entries."""
         xp = self.device.xp
         return float(xp.vecdot(xp.reshape(left, (-1,)), xp.reshape(right, (-1,))))
-
-    def _trimmed(self, factor: Array, rank: int) -> NDArray[np.float32]:
-        return np.ascontiguousarray(self.device.get(factor)[..., :rank])
 
 
 def _padded(factor: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -80,9 +80,7 @@ class DeviceOperator:
         self, matrix: BinaryMatrix, blocks: list[slice], device: Device, weights: Weights | None = None
     ) -> None:
         self.shape = (matrix.shape[0], matrix.shape[1])
-        self.blocks = blocks
-        self.device = device
-        self.weights = weights or Weights.ones(self.shape)
+        self.blocks, self.device, self.weights = blocks, device, weights or Weights.ones(self.shape)
         self.item_counts: NDArray[np.int64] = matrix.T @ self.weights.rows
         if isinstance(matrix, np.ndarray) or self.shape[0] * self.shape[1] <= MAX_DENSE_CELLS:
             dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray() != 0
@@ -94,23 +92,21 @@ class DeviceOperator:
             self._classes = [device.sparse(part) for part in parts]
             self._transposed = [device.sparse(sp.csr_array(part.T)) for part in parts]
 
-    def transposed_times(self, usage: Array, on_panel: OnItems | None = None) -> Array:
+    def transposed_times(self, usage: Array, on_panel: OnItems = lambda result, items: None) -> Array:
         """Return ``D_a^T Y_a`` for every class; ``on_panel`` is called once, for all items."""
         on_device = self._to_device(usage)
         products = [part @ on_device[rows] for part, rows in zip(self._transposed, self.blocks, strict=True)]
         out = self._like(self.device.xp.stack(products), usage)
-        if on_panel is not None:
-            on_panel(out, slice(0, self.shape[1]))
+        on_panel(out, slice(0, self.shape[1]))
         return out
 
-    def times(self, weights: Array, on_panel: OnRows | None = None) -> Array:
+    def times(self, weights: Array, on_panel: OnRows = lambda result, a, rows: None) -> Array:
         """Return ``D_a W_a`` for every class; ``on_panel`` is called once per class."""
         on_device = self._to_device(weights)
         products = [part @ on_device[a] for a, part in enumerate(self._classes)]
         out = self._like(self.device.xp.concat(products), weights)
-        if on_panel is not None:
-            for a, rows in enumerate(self.blocks):
-                on_panel(out, a, rows)
+        for a, rows in enumerate(self.blocks):
+            on_panel(out, a, rows)
         return out
 
     def _to_device(self, array: Array) -> Array:
@@ -230,9 +226,8 @@ def step_V(
     P = P[:, part]
     gradient = formulas.error_gradient(fitted[:, part], P, costs.mu) + HALF * costs.u[part, None]
     for b in range(V.shape[0]):
-        gradient += formulas.cross_gradient(
-            P, P[b], V[b, part], costs.cross[:, b, None, None], costs.cross[b, :, None, None]
-        )
+        there, back = costs.cross[:, b, None, None], costs.cross[b, :, None, None]
+        gradient += formulas.cross_gradient(P, P[b], V[b, part], there, back)
     before[:, part] = V[:, part]
     V[:, part] = formulas.prox_step(point[:, part], gradient, step.steps[:, None], step.weight)
 
@@ -249,17 +244,8 @@ def usage_weights(X: Array, V: Array, items: Array, costs: Costs, part: slice, p
 
 
 def step_Y(
-    point: Array,
-    fitted: Array,
-    product: Array,
-    codes: Array,
-    costs: Costs,
-    step: Prox,
-    part: slice,
-    Y: Array,
-    before: Array,
+    point: Array, fitted: Array, product: Array, codes: Array, mu: Any, step: Prox, Y: Array, before: Array
 ) -> None:
     """Take the step in rows of one class from ``point``."""
-    before[part] = Y[part]
-    gradient = formulas.usage_gradient(product[part], fitted[part], codes, costs.mu)
-    Y[part] = formulas.prox_step(point[part], gradient, step.steps, step.weight)
+    before[...] = Y
+    Y[...] = formulas.prox_step(point, formulas.usage_gradient(product, fitted, codes, mu), step.steps, step.weight)

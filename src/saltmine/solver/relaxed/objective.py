@@ -10,12 +10,16 @@ multiplicities, and a gradient is that of one copy, so all values equal those of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from saltmine.solver.relaxed.operator import Floats, Integers, Operator
+
+#: Called with the number of iterations and the objective.
+OnCheck = Callable[[int, float], None]
 
 
 def weighted(factor: Any, multiplicities: Any | None) -> Any:
@@ -67,8 +71,7 @@ class RelaxedObjective:
     """
 
     def __init__(self, data: Operator, specificity: float = 1.0) -> None:
-        self.data = data
-        self.specificity = specificity
+        self.data, self.specificity = data, specificity
         items, rows = data.weights.items, data.weights.rows
         self._item_weights = items.astype(np.float64)[:, None] if (items > 1).any() else None
         self._row_weights = rows.astype(np.float64)[:, None] if (rows > 1).any() else None
@@ -167,23 +170,19 @@ class RelaxedObjective:
 # ---------------------------------------------------------------------- binary penalty
 
 
-def binary_penalty(factor: Floats, counts: Integers | None = None) -> float:
+def binary_penalty(factor: Floats, counts: Integers) -> float:
     """Return the sum of ``Lambda(x) = 1 - |1 - 2x|`` over the entries; infinite outside [0, 1].
 
-    ``counts`` are the multiplicities of the rows of the factor (items of X and V, rows of Y); None means 1.
+    ``counts`` are the multiplicities of the rows of the factor (items of X and V, rows of Y).
 
     Examples
     --------
     >>> import numpy as np
-    >>> binary_penalty(np.array([0.0, 1.0, 0.25]))
-    0.5
     >>> binary_penalty(np.array([[0.0, 1.0], [0.25, 0.5]]), counts=np.array([5, 2]))
     3.0
     """
     if factor.size and (factor.min() < 0 or factor.max() > 1):
         return float("inf")
-    if counts is None:
-        return float(factor.size - np.abs(1 - 2 * factor).sum())
     per_row = factor.shape[-1] - np.abs(1 - 2 * factor).sum(axis=-1)
     return float((per_row @ counts).sum())
 

@@ -59,13 +59,13 @@ class Operator(Protocol):
     weights: Weights
     item_counts: NDArray[np.int64]
 
-    def transposed_times(self, usage: Floats, on_panel: OnItems | None = None) -> Floats:
+    def transposed_times(self, usage: Floats, on_panel: OnItems = lambda result, items: None) -> Floats:
         """Return ``D_a^T Y_a`` for every class, shape (c, n, r); ``usage`` is (m, r).
 
         ``on_panel(result, items)`` is called for every panel of items when all classes are computed.
         """
 
-    def times(self, weights: Floats, on_panel: OnRows | None = None) -> Floats:
+    def times(self, weights: Floats, on_panel: OnRows = lambda result, a, rows: None) -> Floats:
         """Return ``D_a W_a`` for every class, stacked to (m, r); ``weights`` is (c, n, r).
 
         ``on_panel(result, a, rows)`` is called for every panel of rows of one class.
@@ -104,28 +104,26 @@ class HostOperator(ABC):
     def _multiply_rows(self, a: int, rows: slice, weights: Floats, out: Floats) -> None:
         """Write ``D_a W_a`` for a panel of rows of class a."""
 
-    def transposed_times(self, usage: Floats, on_panel: OnItems | None = None) -> Floats:
+    def transposed_times(self, usage: Floats, on_panel: OnItems = lambda result, items: None) -> Floats:
         """Return ``D_a^T Y_a`` for every class; see `Operator`."""
         usage = np.ascontiguousarray(usage, dtype=self._dtype)
         out = np.empty((len(self.blocks), self.shape[1], usage.shape[1]), dtype=self._dtype)
 
         def panel(items: slice) -> None:
             self._multiply_items(items, usage, out)
-            if on_panel is not None:
-                on_panel(out, items)
+            on_panel(out, items)
 
         self._team.run(panel, self._item_panels)
         return out
 
-    def times(self, weights: Floats, on_panel: OnRows | None = None) -> Floats:
+    def times(self, weights: Floats, on_panel: OnRows = lambda result, a, rows: None) -> Floats:
         """Return ``D_a W_a`` for every class; see `Operator`."""
         weights = np.ascontiguousarray(weights, dtype=self._dtype)
         out = np.empty((self.shape[0], weights.shape[2]), dtype=self._dtype)
 
         def panel(a: int, rows: slice) -> None:
             self._multiply_rows(a, rows, weights, out)
-            if on_panel is not None:
-                on_panel(out, a, rows)
+            on_panel(out, a, rows)
 
         self._team.run(panel, self._row_panels)
         return out
@@ -176,10 +174,9 @@ class SparseOperator(HostOperator):
 
     def _transpose_and_count(self, row_starts: Integers) -> tuple[Integers, Integers]:
         """Return starts and row indices of the stacked transposed classes, and fill the item counts."""
-        n = self.shape[1]
+        n, data = self.shape[1], (row_starts, self._items)
         starts = np.zeros(len(self.blocks) * n + 1, dtype=row_starts.dtype)
-        rows = np.empty(len(self._items), dtype=self._items.dtype)
-        data = row_starts, self._items
+        rows = np.empty_like(self._items)
         for a, block in enumerate(self.blocks):
             ones = starts[1 + a * n : 1 + (a + 1) * n]
             sparse_kernels.count_items(*data, self.weights.rows, block.start, block.stop, ones, self.item_counts)
@@ -195,8 +192,7 @@ class SparseOperator(HostOperator):
             sparse_kernels.multiply_rows(*part, self._rows, usage, out[a, items])
 
     def _multiply_rows(self, a: int, rows: slice, weights: Floats, out: Floats) -> None:
-        part = rows.start, rows.stop
-        sparse_kernels.multiply_by_strips(self._strip_starts, self._items, weights[a], *part, out)
+        sparse_kernels.multiply_by_strips(self._strip_starts, self._items, weights[a], rows.start, rows.stop, out)
 
 
 def _index_type(largest: int) -> type[np.integer]:

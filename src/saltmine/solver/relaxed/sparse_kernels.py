@@ -76,12 +76,11 @@ def simd_store(_: Codegen, vector: Codegen, array: Codegen, row: Codegen, column
     return types.void(vector, array, types.intp, types.intp), generate
 
 
-def _address(
-    context: Codegen, builder: Codegen, array_type: Codegen, array: Codegen, row: Codegen, column: Codegen
-) -> Codegen:
-    """Return the address of ``array[row, column]``, as a pointer to a vector."""
+def _address(context: Codegen, builder: Codegen, array_type: Codegen, *place: Codegen) -> Codegen:
+    """Return the address of ``array[row, column]``, as a pointer to a vector; ``place`` has all three."""
     if array_type.layout != "C":
         raise TypeError("SIMD vectors need a contiguous array")
+    array, row, column = place
     array = context.make_array(array_type)(context, builder, array)
     width = cgutils.unpack_tuple(builder, array.shape)[1]  # type: ignore[no-untyped-call]  # numba ships few types
     first = builder.gep(array.data, [builder.add(builder.mul(row, width), column)])

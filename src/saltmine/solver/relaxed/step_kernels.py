@@ -73,14 +73,12 @@ def error_gradient(fitted: Entries, P: Entries, mu: Entries) -> Entries:
 
 
 @formula
-def cross_gradient(
-    P_own: Entries, P_other: Entries, V_other: Entries, weight: Entries, weight_back: Entries
-) -> Entries:
+def cross_gradient(P_own: Entries, P_other: Entries, V_other: Entries, weight: Entries, back: Entries) -> Entries:
     """Return the part of the gradient of the cross term in V_a that belongs to one other class.
 
-    ``weight`` is that of the ones of the other class, ``weight_back`` the one in the opposite direction.
+    ``weight`` is that of the ones of the other class, ``back`` the one in the opposite direction.
     """
-    return HALF * weight * P_other * (ONE - V_other) - HALF * weight_back * P_own * V_other
+    return HALF * weight * P_other * (ONE - V_other) - HALF * back * P_own * V_other
 
 
 @formula
@@ -207,19 +205,11 @@ def usage_weights(
 
 @compiled(fastmath=True)
 def step_Y(
-    point: Floats,
-    fitted: Floats,
-    product: Floats,
-    codes: Floats,
-    costs: Costs,
-    step: Prox,
-    part: slice,
-    Y: Floats,
-    before: Floats,
+    point: Floats, fitted: Floats, product: Floats, codes: Floats, mu: np.float32, step: Prox, Y: Floats, before: Floats
 ) -> None:
     """Take the step in rows of one class from ``point``; see `usage_gradient` for the other arguments."""
-    for j in range(part.start, part.stop):
+    for j in range(len(Y)):
         for s in range(Y.shape[1]):
             before[j, s] = Y[j, s]
-            gradient = usage_gradient(product[j, s], fitted[j, s], codes[s], costs.mu)
+            gradient = usage_gradient(product[j, s], fitted[j, s], codes[s], mu)
             Y[j, s] = prox_step(point[j, s], gradient, step.steps[s], step.weight)
