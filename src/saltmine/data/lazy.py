@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.data.row_files import PlacedNames, RowFile, check_binary, open_folder
-from saltmine.data.validation import BinaryMatrix
+from saltmine.data.row_files import RowFile, check_binary, open_folder
+from saltmine.data.validation import BinaryMatrix, TableNames
 from saltmine.extras import needing
 from saltmine.io.files import summary
 
@@ -191,7 +191,7 @@ def _from_array(X: Any, kind: str) -> LazyMatrix:
     def chunk(i: int, j: int, binarize: float | None) -> Delayed:
         from dask import delayed  # an optional extra
 
-        names = PlacedNames(first_row=row_edges[i], first_column=column_edges[j])
+        names = TableNames(first_row=row_edges[i], first_column=column_edges[j])
         return delayed(check_binary)(chunks[i, j], binarize, names)
 
     n_bytes = X.nbytes if isinstance(X._meta, np.ndarray) else min(X.nbytes, X.npartitions * _SPARSE_CHUNK_BYTES)
