@@ -70,14 +70,10 @@ def check_listening(verbose: Any, callback: Any) -> None:
 
 def check_ranks(ranks: Any, name: str = "ranks", or_none: bool = True) -> None:
     """Refuse values other than numbers of shared patterns and of patterns of each class, as in `spread_ranks`."""
-    if (ranks is None and or_none) or (is_whole(ranks) and ranks >= 0):
-        return
-    listed = isinstance(ranks, Sequence) and not isinstance(ranks, str)
-    if not listed or len(ranks) < 2 or not all(is_whole(rank) and rank >= 0 for rank in ranks):
-        raise ValueError(
-            f"{name} must be the number of shared patterns, or a tuple of it and the numbers of patterns of each class "
-            f"as (8, 4, 4){', or None' if or_none else ''}, not {ranks!r}."
-        )
+    is_list = isinstance(ranks, Sequence) and len(ranks) >= 2
+    is_valid = all(is_whole(rank) and rank >= 0 for rank in (ranks if is_list else [ranks]))
+    listed = "a tuple of it and the numbers of patterns of each class as (8, 4, 4)"
+    _check(is_valid, name, f"the number of shared patterns, or {listed}", ranks, or_none)
 
 
 def spread_ranks(ranks: Any, n_classes: int, name: str = "ranks") -> tuple[int, ...]:
@@ -98,10 +94,8 @@ def spread_ranks(ranks: Any, n_classes: int, name: str = "ranks") -> tuple[int, 
     if len(ranks) == 2:
         return (int(ranks[0]),) + (int(ranks[1]),) * n_classes
     if len(ranks) != 1 + n_classes:
-        raise ValueError(
-            f"{name} has {len(ranks)} entries, but {n_classes} classes need {1 + n_classes} (shared patterns, then "
-            f"those of each class), or 2 (the same for every class): {ranks!r}."
-        )
+        needed = f"{1 + n_classes} (shared patterns, then those of each class), or 2 (the same for every class)"
+        raise ValueError(f"{name} has {len(ranks)} entries, but {n_classes} classes need {needed}: {ranks!r}.")
     return tuple(int(rank) for rank in ranks)
 
 

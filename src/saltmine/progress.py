@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -105,7 +105,7 @@ class ProgressBar:
         """Fill the bar of a restart that has ended, and show its result and description length."""
         self._update(restart, 1.0, rank=result, step="done", value=f"described in {length:,.0f} nats")
 
-    def _update(self, restart: int, done: float, **facts: str) -> None:
+    def _update(self, restart: int, done: float, **facts: Any) -> None:
         if restart not in self._lines:
             self._lines[restart] = self._bar.add_task(self._titles[restart], total=1.0, left="", **facts)
         line = self._lines[restart]

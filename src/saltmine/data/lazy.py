@@ -144,10 +144,8 @@ def open_blocks(X: Any) -> LazyMatrix:
         return _from_files(open_folder(Path(X)))
     if isinstance(X, da.Array):
         return _from_array(X, "dask array")
-    raise ValueError(
-        f"X is a {type(X).__name__} of Dask, but only Dask arrays can be fitted; X.to_dask_array(lengths=True) turns a "
-        "table into one."
-    )
+    problem = f"X is a {type(X).__name__} of Dask, but only Dask arrays can be fitted"
+    raise ValueError(f"{problem}; X.to_dask_array(lengths=True) turns a table into one.")
 
 
 def _is_zarr(path: str) -> bool:

@@ -75,7 +75,8 @@ def _open_npz(path: Path) -> RowFile:
         if len(matrices) != 1:
             found = f"{len(matrices)} arrays with two dimensions (the arrays are {', '.join(shapes) or 'none'})"
             raise ReadError(f"there are {found}; save one, with the rows of this file, or a sparse matrix.")
-        return RowFile("npz", path, *shapes[matrices[0]], n_bytes, array=matrices[0])
+        n_rows, n_columns = shapes[matrices[0]]
+        return RowFile("npz", path, n_rows, n_columns, n_bytes, array=matrices[0])
 
 
 def _shape_in(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:

@@ -113,11 +113,9 @@ def _reject_objects(values: Iterable[Any], column: int, names: TableNames) -> No
             raise _missing(names, column, row)
         if isinstance(value, _NOT_NUMBERS) or type(value).__name__ in ("Period", "Interval"):
             shown = value.item() if isinstance(value, np.generic) else value
-            raise ValueError(
-                f"{names.cell(column, row, repr(shown))}, which is not a number; make it 0/1 first (saltmine.Prepare "
-                "turns any column into items, astype(int) turns digits stored as text into numbers), or drop the "
-                "column if it is the label."
-            )
+            problem = f"{names.cell(column, row, repr(shown))}, which is not a number"
+            ways = "saltmine.Prepare turns any column into items, astype(int) turns digits stored as text into numbers"
+            raise ValueError(f"{problem}; make it 0/1 first ({ways}), or drop the column if it is the label.")
 
 
 def as_binary(X: NDArray[Any] | sp.csr_array, binarize: float | None, names: TableNames | None = None) -> BinaryMatrix:
@@ -189,11 +187,9 @@ def _reject(bad: NDArray[np.bool_], X: Any, names: TableNames) -> None:
         raise _missing(names, column, row)
     if np.isinf(value):
         raise ValueError(f"{names.cell(column, row, 'an infinite value (inf)')}; replace it or drop the row.")
-    raise ValueError(
-        f"{names.cell(column, row, repr(value.item()))}, which is neither 0 nor 1; create the estimator with "
-        "binarize=t (--binarize t) to turn every value above t into a one (t=0 for counts), or turn the column into "
-        "0/1 yourself."
-    )
+    problem = f"{names.cell(column, row, repr(value.item()))}, which is neither 0 nor 1"
+    use = "binarize=t (--binarize t) to turn every value above t into a one (t=0 for counts)"
+    raise ValueError(f"{problem}; create the estimator with {use}, or turn the column into 0/1 yourself.")
 
 
 def _missing(names: TableNames, column: int, row: int) -> ValueError:

@@ -73,8 +73,6 @@ def _format_name(path: Path, text: bool) -> str:
         return "text"
     suffix = suffix_of(path)
     if suffix not in _BY_SUFFIX:
-        raise ReadError(
-            f"{path}: the suffix {suffix!r} does not tell the format; known are {' '.join(_BY_SUFFIX)}. Rename the "
-            "file or name the format (--format)."
-        )
+        problem = f"the suffix {suffix!r} does not tell the format; known are {' '.join(_BY_SUFFIX)}"
+        raise ReadError(f"{path}: {problem}. Rename the file or name the format (--format).")
     return _BY_SUFFIX[suffix]

@@ -119,7 +119,7 @@ class _File:
             "decimal": _decimal_mark(self.data) if self.separator == ";" else ".",
         }
         try:
-            frame = self._frame(options)
+            frame: pd.DataFrame = self._frame(options)
         except (ValueError, OverflowError) as error:
             raise self._explained(error) from None
         # pandas refuses lines with too many fields, but fills lines with too few with missing values.
@@ -127,7 +127,7 @@ class _File:
             raise ragged
         return frame
 
-    def _frame(self, options: dict[str, Any]) -> pd.DataFrame:
+    def _frame(self, options: dict[str, Any]) -> Any:
         # pandas reads large files on several threads, but only if it opens them itself.
         source = self.path if self.is_utf8_on_disk else io.BytesIO(self.data)
         try:

@@ -217,10 +217,9 @@ class Prepare(TransformerMixin, BaseEstimator):
         if self.missing == ERROR and column.missing is not None:
             gaps = np.flatnonzero(column.missing)
             more = f" (and {len(gaps) - 1:,} more rows)" if len(gaps) > 1 else ""
-            raise ValueError(
-                f"Column {column.name!r} has no value in row {gaps[0]}{more}, counted from 0; choose missing='item' "
-                "for an item of its own or missing='ignore' for none (--missing item or ignore), or fill the gaps."
-            )
+            problem = f"Column {column.name!r} has no value in row {gaps[0]}{more}, counted from 0"
+            choices = "missing='item' for an item of its own or missing='ignore' for none (--missing item or ignore)"
+            raise ValueError(f"{problem}; choose {choices}, or fill the gaps.")
 
     def _items(self, codes: list[Codes], index: pd.Index[Any]) -> Any:
         if self.sparse_output:
