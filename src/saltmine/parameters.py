@@ -23,8 +23,7 @@ def check_count(name: str, value: Any, least: int = 1, or_none: bool = False) ->
 
 def check_number(name: str, value: Any, least: float = 0.0, or_none: bool = False) -> None:
     """Refuse values other than finite numbers of at least ``least``."""
-    is_valid = is_real(value) and least <= value < np.inf
-    _check(is_valid, name, f"a finite number of at least {least:g}", value, or_none)
+    _check(is_real(value) and least <= value < np.inf, name, f"a finite number of at least {least:g}", value, or_none)
 
 
 def check_share(name: str, value: Any, or_none: bool = False) -> None:
@@ -35,8 +34,7 @@ def check_share(name: str, value: Any, or_none: bool = False) -> None:
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """Refuse values other than the given names."""
     known = list(choices)
-    is_valid = isinstance(value, str) and value in known
-    _check(is_valid, name, " or ".join(repr(choice) for choice in known), value)
+    _check(isinstance(value, str) and value in known, name, " or ".join(map(repr, known)), value)
 
 
 def check_flag(name: str, value: Any) -> None:
@@ -62,10 +60,9 @@ def check_starts(n_restarts: Any, n_jobs: Any, random_state: Any) -> None:
 
 def check_listening(verbose: Any, callback: Any) -> None:
     """Check the parameters that report the progress of a fit."""
-    is_valid = isinstance(verbose, Integral) and int(verbose) >= 0
-    _check(is_valid, "verbose", "a whole number, 0 for a quiet fit", verbose)
-    is_valid = callback is None or callable(callback)
-    _check(is_valid, "callback", "a function of one Progress argument or None", callback)
+    is_count = isinstance(verbose, Integral) and int(verbose) >= 0
+    _check(is_count, "verbose", "a whole number, 0 for a quiet fit", verbose)
+    _check(callback is None or callable(callback), "callback", "a function of one Progress argument or None", callback)
 
 
 def check_ranks(ranks: Any, name: str = "ranks", or_none: bool = True) -> None:

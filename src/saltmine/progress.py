@@ -72,16 +72,11 @@ class ProgressBar:
         from rich.progress import Progress as Bar
 
         self._titles = [title] if n_restarts == 1 else [f"{title} {k}/{n_restarts}" for k in range(1, n_restarts + 1)]
-        self._bar = Bar(
-            TextColumn("{task.description}"),
-            TextColumn("{task.fields[rank]}"),
-            BarColumn(bar_width=10),  # all of it fits into 80 columns
-            TextColumn("{task.fields[step]}"),
-            TextColumn("{task.fields[value]}"),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=Console(stderr=True),
-        )
+        facts = ("rank", "step", "value", "left")
+        rank, step, value, left = (TextColumn(f"{{task.fields[{fact}]}}") for fact in facts)
+        bar = BarColumn(bar_width=10)  # all of it fits into 80 columns
+        columns = (TextColumn("{task.description}"), rank, bar, step, value, TimeElapsedColumn(), left)
+        self._bar = Bar(*columns, console=Console(stderr=True))
         self._lines: dict[int, TaskID] = {}
 
     def __enter__(self) -> ProgressBar:

@@ -34,26 +34,23 @@ class _SingleThreadedBlas:
         """Return how many threads BLAS was allowed before."""
         with self._lock:
             if self._n_open == 0:
-                try:
-                    self._set_limit()
-                except BaseException:
-                    self._limits.close()
-                    raise
+                with ExitStack() as limits:
+                    self._set_limit(limits)
+                    self._limits = limits.pop_all()
             self._n_open += 1
             return self._allowed
 
-    def _set_limit(self) -> None:
+    def _set_limit(self, limits: ExitStack) -> None:
         blas = ThreadpoolController().select(user_api="blas")
         self._allowed = _most_threads(blas)
-        self._limits.enter_context(_limit_held_by_a_thread(blas))
+        limits.enter_context(_limit_held_by_a_thread(blas))
         if _most_threads(blas) > 1:
-            self._limits.enter_context(blas.limit(limits=1))
+            limits.enter_context(blas.limit(limits=1))
         if _most_threads(blas) > 1:
-            warnings.warn(
-                "Another thread controls the threads of BLAS (threadpool_limits), so the last digits of this fit may "
-                "depend on their number; fit outside of that limit for a result that repeats.",
-                stacklevel=2,
-            )
+            problem = "Another thread controls the threads of BLAS (threadpool_limits)"
+            effect = "so the last digits of this fit may depend on their number"
+            remedy = "fit outside of that limit for a result that repeats"
+            warnings.warn(f"{problem}, {effect}; {remedy}.", stacklevel=2)
 
     def __exit__(self, *_: object) -> None:
         """Give back what was allowed, if no other team is open."""

@@ -88,10 +88,8 @@ def reject_unreadable(X: Any, names: TableNames) -> None:
         return
     if isinstance(X, (list, tuple)) and X and all(isinstance(row, (list, tuple, set, frozenset)) for row in X):
         if len({len(row) for row in X}) > 1 or isinstance(X[0], (set, frozenset)):
-            raise ValueError(
-                "X is a list of sets or of rows that differ in length; turn lists of names into 0/1 columns first, for "
-                "example with sklearn.preprocessing.MultiLabelBinarizer."
-            )
+            problem = "X is a list of sets or of rows that differ in length; turn lists of names into 0/1 columns first"
+            raise ValueError(f"{problem}, for example with sklearn.preprocessing.MultiLabelBinarizer.")
         X = np.array(X, dtype=object)
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return

@@ -149,8 +149,8 @@ def _check_vcf(stream: IO[bytes] | gzip.GzipFile) -> NDArray[Any]:
             if not line.startswith(b"##"):
                 samples, n_tabs = _samples(line, number), line.count(b"\t")
         elif line.count(b"\t") != n_tabs or line.startswith(b"#"):
-            fields = line.split(b"\t")
-            problem = f"{len(fields)} columns where the header has {n_tabs + 1}"
+            n_columns = line.count(b"\t") + 1
+            problem = f"{n_columns} columns where the header has {n_tabs + 1}"
             if line.startswith(b"#"):
                 problem = "there is a header line among the records"
             if not line.strip():
