@@ -23,8 +23,7 @@ def check_count(name: str, value: Any, least: int = 1, or_none: bool = False) ->
 
 def check_number(name: str, value: Any, least: float = 0.0, or_none: bool = False) -> None:
     """Refuse values other than finite numbers of at least ``least``."""
-    is_valid = is_real(value) and least <= value < np.inf
-    _check(is_valid, name, f"a finite number of at least {least:g}", value, or_none)
+    _check(is_real(value) and least <= value < np.inf, name, f"a finite number of at least {least:g}", value, or_none)
 
 
 def check_share(name: str, value: Any, or_none: bool = False) -> None:
@@ -35,8 +34,7 @@ def check_share(name: str, value: Any, or_none: bool = False) -> None:
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """Refuse values other than the given names."""
     known = list(choices)
-    is_valid = isinstance(value, str) and value in known
-    _check(is_valid, name, " or ".join(repr(choice) for choice in known), value)
+    _check(isinstance(value, str) and value in known, name, " or ".join(map(repr, known)), value)
 
 
 def check_flag(name: str, value: Any) -> None:
@@ -62,22 +60,17 @@ def check_starts(n_restarts: Any, n_jobs: Any, random_state: Any) -> None:
 
 def check_listening(verbose: Any, callback: Any) -> None:
     """Check the parameters that report the progress of a fit."""
-    is_valid = isinstance(verbose, Integral) and int(verbose) >= 0
-    _check(is_valid, "verbose", "a whole number, 0 for a quiet fit", verbose)
-    is_valid = callback is None or callable(callback)
-    _check(is_valid, "callback", "a function of one Progress argument or None", callback)
+    is_count = isinstance(verbose, Integral) and int(verbose) >= 0
+    _check(is_count, "verbose", "a whole number, 0 for a quiet fit", verbose)
+    _check(callback is None or callable(callback), "callback", "a function of one Progress argument or None", callback)
 
 
 def check_ranks(ranks: Any, name: str = "ranks", or_none: bool = True) -> None:
     """Refuse values other than numbers of shared patterns and of patterns of each class, as in `spread_ranks`."""
-    if (ranks is None and or_none) or (is_whole(ranks) and ranks >= 0):
-        return
-    listed = isinstance(ranks, Sequence) and not isinstance(ranks, str)
-    if not listed or len(ranks) < 2 or not all(is_whole(rank) and rank >= 0 for rank in ranks):
-        raise ValueError(
-            f"{name} must be the number of shared patterns, or a tuple of it and the numbers of patterns of each class "
-            f"as (8, 4, 4){', or None' if or_none else ''}, not {ranks!r}."
-        )
+    is_list = isinstance(ranks, Sequence) and len(ranks) >= 2
+    is_valid = all(is_whole(rank) and rank >= 0 for rank in (ranks if is_list else [ranks]))
+    listed = "a tuple of it and the numbers of patterns of each class as (8, 4, 4)"
+    _check(is_valid, name, f"the number of shared patterns, or {listed}", ranks, or_none)
 
 
 def spread_ranks(ranks: Any, n_classes: int, name: str = "ranks") -> tuple[int, ...]:
@@ -98,10 +91,8 @@ def spread_ranks(ranks: Any, n_classes: int, name: str = "ranks") -> tuple[int, 
     if len(ranks) == 2:
         return (int(ranks[0]),) + (int(ranks[1]),) * n_classes
     if len(ranks) != 1 + n_classes:
-        raise ValueError(
-            f"{name} has {len(ranks)} entries, but {n_classes} classes need {1 + n_classes} (shared patterns, then "
-            f"those of each class), or 2 (the same for every class): {ranks!r}."
-        )
+        needed = f"{1 + n_classes} (shared patterns, then those of each class), or 2 (the same for every class)"
+        raise ValueError(f"{name} has {len(ranks)} entries, but {n_classes} classes need {needed}: {ranks!r}.")
     return tuple(int(rank) for rank in ranks)
 
 

@@ -72,16 +72,11 @@ class ProgressBar:
         from rich.progress import Progress as Bar
 
         self._titles = [title] if n_restarts == 1 else [f"{title} {k}/{n_restarts}" for k in range(1, n_restarts + 1)]
-        self._bar = Bar(
-            TextColumn("{task.description}"),
-            TextColumn("{task.fields[rank]}"),
-            BarColumn(bar_width=10),  # all of it fits into 80 columns
-            TextColumn("{task.fields[step]}"),
-            TextColumn("{task.fields[value]}"),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=Console(stderr=True),
-        )
+        facts = ("rank", "step", "value", "left")
+        rank, step, value, left = (TextColumn(f"{{task.fields[{fact}]}}") for fact in facts)
+        bar = BarColumn(bar_width=10)  # all of it fits into 80 columns
+        columns = (TextColumn("{task.description}"), rank, bar, step, value, TimeElapsedColumn(), left)
+        self._bar = Bar(*columns, console=Console(stderr=True))
         self._lines: dict[int, TaskID] = {}
 
     def __enter__(self) -> ProgressBar:
@@ -99,18 +94,16 @@ class ProgressBar:
             value = f"objective {now.objective:,.1f}"
         elif now.phase == "refinement":
             step, value = "refining", f"{now.objective:,.0f} nats"
-        facts: dict[str, Any] = {"rank": rank, "step": step, "value": value}
-        line = self._line(now.restart, facts | {"left": ""})
-        task = next(task for task in self._bar.tasks if task.id == line)
-        self._bar.update(line, completed=now.done, total=1.0, left=time_left(task.elapsed or 0, now.done), **facts)
-
-    def _line(self, restart: int, facts: dict[str, Any]) -> TaskID:
-        if restart not in self._lines:
-            self._lines[restart] = self._bar.add_task(self._titles[restart], **facts)
-        return self._lines[restart]
+        self._update(now.restart, now.done, rank=rank, step=step, value=value)
 
     def finish(self, restart: int, result: str, length: float) -> None:
         """Fill the bar of a restart that has ended, and show its result and description length."""
-        value = f"described in {length:,.0f} nats"
-        facts: dict[str, Any] = {"rank": result, "step": "done", "value": value, "left": ""}
-        self._bar.update(self._line(restart, facts), completed=1, total=1, **facts)
+        self._update(restart, 1.0, rank=result, step="done", value=f"described in {length:,.0f} nats")
+
+    def _update(self, restart: int, done: float, **facts: Any) -> None:
+        if restart not in self._lines:
+            self._lines[restart] = self._bar.add_task(self._titles[restart], total=1.0, left="", **facts)
+        line = self._lines[restart]
+        elapsed = next(task.elapsed for task in self._bar.tasks if task.id == line)
+        left = "" if facts["step"] == "done" else time_left(elapsed or 0, done)
+        self._bar.update(line, completed=done, left=left, **facts)

@@ -19,6 +19,7 @@ from saltmine.data.validation import BinaryMatrix
 
 Keys = NDArray[np.uint64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 # The numbers need not be secret, only unrelated to the data.
 _SEED = 20170918
@@ -99,8 +100,7 @@ def group(keys: Keys) -> tuple[Ints, Ints]:
     >>> number.tolist(), first.tolist()
     ([0, 1, 0], [0, 1])
     """
-    number = np.empty(len(keys), dtype=np.int64)
-    first = np.empty(len(keys), dtype=np.int64)
+    number, first = np.empty(len(keys), dtype=np.int64), np.empty(len(keys), dtype=np.int64)
     # At most half full, so that few places are looked at.
     table = np.full(1 << max(1, int(2 * len(keys)).bit_length()), -1, dtype=np.int64)
     count = _number(keys, table, number, first)
@@ -112,7 +112,7 @@ def _numbers(count: int) -> Keys:
 
 
 @compiled()
-def _add_dense(matrix: NDArray[np.bool_], numbers: Keys, keys: Keys) -> None:
+def _add_dense(matrix: Bools, numbers: Keys, keys: Keys) -> None:
     for j in range(matrix.shape[0]):
         for i in range(matrix.shape[1]):
             if matrix[j, i]:
@@ -173,8 +173,7 @@ def take(
     _count_chosen(matrix.indptr, matrix.indices, rows, chosen, sizes)
     indptr = np.cumsum(sizes)
     # As scipy chooses: 32 bits where all numbers fit.
-    small = max(int(indptr[-1]), len(items)) < 2**31
-    index = np.int32 if small else np.int64
+    index = np.int32 if max(int(indptr[-1]), len(items)) < 2**31 else np.int64
     indices: NDArray[Any] = np.empty(int(indptr[-1]), dtype=index)
     _copy_chosen(matrix.indptr, matrix.indices, rows, chosen, item_of, indptr, indices)
     data = np.ones(len(indices), dtype=np.int8)
@@ -183,7 +182,7 @@ def take(
 
 
 @compiled()
-def _count_chosen(indptr: Ints, indices: Ints, rows: Ints, chosen: NDArray[np.bool_], sizes: Ints) -> None:
+def _count_chosen(indptr: Ints, indices: Ints, rows: Ints, chosen: Bools, sizes: Ints) -> None:
     for k in range(len(rows)):
         for place in range(indptr[rows[k]], indptr[rows[k] + 1]):
             sizes[k + 1] += chosen[indices[place]]
@@ -191,13 +190,7 @@ def _count_chosen(indptr: Ints, indices: Ints, rows: Ints, chosen: NDArray[np.bo
 
 @compiled()
 def _copy_chosen(
-    indptr: Ints,
-    indices: Ints,
-    rows: Ints,
-    chosen: NDArray[np.bool_],
-    item_of: Ints,
-    new_indptr: Ints,
-    new_indices: Ints,
+    indptr: Ints, indices: Ints, rows: Ints, chosen: Bools, item_of: Ints, new_indptr: Ints, new_indices: Ints
 ) -> None:
     for k in range(len(rows)):
         to = new_indptr[k]

@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.data.row_files import PlacedNames, RowFile, check_binary, open_folder
-from saltmine.data.validation import BinaryMatrix
+from saltmine.data.row_files import RowFile, check_binary, open_folder
+from saltmine.data.validation import BinaryMatrix, TableNames
 from saltmine.extras import needing
 from saltmine.io.files import summary
 
@@ -144,10 +144,8 @@ def open_blocks(X: Any) -> LazyMatrix:
         return _from_files(open_folder(Path(X)))
     if isinstance(X, da.Array):
         return _from_array(X, "dask array")
-    raise ValueError(
-        f"X is a {type(X).__name__} of Dask, but only Dask arrays can be fitted; X.to_dask_array(lengths=True) turns a "
-        "table into one."
-    )
+    problem = f"X is a {type(X).__name__} of Dask, but only Dask arrays can be fitted"
+    raise ValueError(f"{problem}; X.to_dask_array(lengths=True) turns a table into one.")
 
 
 def _is_zarr(path: str) -> bool:
@@ -191,7 +189,7 @@ def _from_array(X: Any, kind: str) -> LazyMatrix:
     def chunk(i: int, j: int, binarize: float | None) -> Delayed:
         from dask import delayed  # an optional extra
 
-        names = PlacedNames(first_row=row_edges[i], first_column=column_edges[j])
+        names = TableNames(first_row=row_edges[i], first_column=column_edges[j])
         return delayed(check_binary)(chunks[i, j], binarize, names)
 
     n_bytes = X.nbytes if isinstance(X._meta, np.ndarray) else min(X.nbytes, X.npartitions * _SPARSE_CHUNK_BYTES)

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
-from types import TracebackType
+from itertools import pairwise
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -30,32 +30,29 @@ class _SingleThreadedBlas:
         self._allowed = 1
         self._limits = ExitStack()
 
-    def enter(self) -> int:
+    def __enter__(self) -> int:
         """Return how many threads BLAS was allowed before."""
         with self._lock:
             if self._n_open == 0:
-                try:
-                    self._set_limit()
-                except BaseException:
-                    self._limits.close()
-                    raise
+                with ExitStack() as limits:
+                    self._set_limit(limits)
+                    self._limits = limits.pop_all()
             self._n_open += 1
             return self._allowed
 
-    def _set_limit(self) -> None:
+    def _set_limit(self, limits: ExitStack) -> None:
         blas = ThreadpoolController().select(user_api="blas")
         self._allowed = _most_threads(blas)
-        self._limits.enter_context(_limit_held_by_a_thread(blas))
+        limits.enter_context(_limit_held_by_a_thread(blas))
         if _most_threads(blas) > 1:
-            self._limits.enter_context(blas.limit(limits=1))
+            limits.enter_context(blas.limit(limits=1))
         if _most_threads(blas) > 1:
-            warnings.warn(
-                "Another thread controls the threads of BLAS (threadpool_limits), so the last digits of this fit may "
-                "depend on their number; fit outside of that limit for a result that repeats.",
-                stacklevel=2,
-            )
+            problem = "Another thread controls the threads of BLAS (threadpool_limits)"
+            effect = "so the last digits of this fit may depend on their number"
+            remedy = "fit outside of that limit for a result that repeats"
+            warnings.warn(f"{problem}, {effect}; {remedy}.", stacklevel=2)
 
-    def leave(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Give back what was allowed, if no other team is open."""
         with self._lock:
             self._n_open -= 1
@@ -113,27 +110,21 @@ class ThreadTeam:
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = n_threads
         self._executor: ThreadPoolExecutor | None = None
+        self._closing = ExitStack()
 
     def __enter__(self) -> ThreadTeam:
-        allowed = _single_threaded_blas.enter()
-        try:
+        with ExitStack() as stack:
+            allowed = stack.enter_context(_single_threaded_blas)
             if self.n_threads is None:
                 self.n_threads = allowed
             if self.n_threads > 1:
                 self._executor = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="saltmine")
-        except BaseException:
-            _single_threaded_blas.leave()
-            raise
+                stack.callback(self._executor.shutdown, wait=True, cancel_futures=True)
+            self._closing = stack.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if self._executor is not None:
-                self._executor.shutdown(wait=True, cancel_futures=True)
-        finally:
-            _single_threaded_blas.leave()
+    def __exit__(self, *_: object) -> None:
+        self._closing.close()
 
     def run(self, task: Callable[..., Any], panels: Iterable[tuple[Any, ...]]) -> None:
         """Call ``task(*panel)`` for every panel; panels write to disjoint parts of their output."""
@@ -168,7 +159,5 @@ def cut(length: int, other: int, panel_cells: int = 1 << 19) -> list[slice]:
     >>> cut(10, 4, panel_cells=20)
     [slice(0, 5, None), slice(5, 10, None)]
     """
-    count = max(1, -(-length * other // panel_cells))
-    count = min(count, max(length, 1))
-    edges = [length * k // count for k in range(count + 1)]
-    return [slice(edges[k], edges[k + 1]) for k in range(count)]
+    count = min(max(1, -(-length * other // panel_cells)), max(length, 1))
+    return [slice(*edges) for edges in pairwise(length * k // count for k in range(count + 1))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from os import PathLike
@@ -22,10 +22,20 @@ _NOT_NUMBERS = (str, bytes, date, timedelta, np.datetime64, np.timedelta64)
 
 @dataclass(frozen=True)
 class TableNames:
-    """Names of the columns and rows of a table; None if it has none."""
+    """Names of the columns and rows of a table; None if it has none.
+
+    For a part of a table, ``first_row`` and ``first_column`` are its position in the whole table, which errors give.
+
+    Examples
+    --------
+    >>> TableNames(first_row=100, first_column=20).cell(3, 4, "2.0")
+    'Column 23 holds 2.0 in row 104'
+    """
 
     columns: NDArray[Any] | None = None
     rows: Any = None
+    first_row: int = 0
+    first_column: int = 0
 
     @classmethod
     def of(cls, X: Any) -> TableNames:
@@ -49,6 +59,7 @@ class TableNames:
 
     def cell(self, column: int, row: int, what: str) -> str:
         """Return a phrase with the contents and the position of a cell."""
+        column, row = column + self.first_column, row + self.first_row
         name = repr(self.columns[column]) if self.columns is not None else str(column)
         place = f"row {row}" if self.rows is None else f"row {row} (index {self.rows[row]!r})"
         return f"Column {name} holds {what} in {place}"
@@ -77,10 +88,8 @@ def reject_unreadable(X: Any, names: TableNames) -> None:
         return
     if isinstance(X, (list, tuple)) and X and all(isinstance(row, (list, tuple, set, frozenset)) for row in X):
         if len({len(row) for row in X}) > 1 or isinstance(X[0], (set, frozenset)):
-            raise ValueError(
-                "X is a list of sets or of rows that differ in length; turn lists of names into 0/1 columns first, for "
-                "example with sklearn.preprocessing.MultiLabelBinarizer."
-            )
+            problem = "X is a list of sets or of rows that differ in length; turn lists of names into 0/1 columns first"
+            raise ValueError(f"{problem}, for example with sklearn.preprocessing.MultiLabelBinarizer.")
         X = np.array(X, dtype=object)
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return
@@ -89,7 +98,7 @@ def reject_unreadable(X: Any, names: TableNames) -> None:
             _reject_objects(X[:, column], column, names)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         row, column = np.argwhere(np.ma.getmaskarray(X))[0]
-        raise ValueError(_missing(names, column, row, None))
+        raise _missing(names, column, row)
 
 
 def _is_frame(X: Any) -> bool:
@@ -99,14 +108,12 @@ def _is_frame(X: Any) -> bool:
 def _reject_objects(values: Iterable[Any], column: int, names: TableNames) -> None:
     for row, value in enumerate(values):
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
-            raise ValueError(_missing(names, column, row, value))
+            raise _missing(names, column, row)
         if isinstance(value, _NOT_NUMBERS) or type(value).__name__ in ("Period", "Interval"):
             shown = value.item() if isinstance(value, np.generic) else value
-            raise ValueError(
-                f"{names.cell(column, row, repr(shown))}, which is not a number; make it 0/1 first (saltmine.Prepare "
-                "turns any column into items, astype(int) turns digits stored as text into numbers), or drop the "
-                "column if it is the label."
-            )
+            problem = f"{names.cell(column, row, repr(shown))}, which is not a number"
+            ways = "saltmine.Prepare turns any column into items, astype(int) turns digits stored as text into numbers"
+            raise ValueError(f"{problem}; make it 0/1 first ({ways}), or drop the column if it is the label.")
 
 
 def as_binary(X: NDArray[Any] | sp.csr_array, binarize: float | None, names: TableNames | None = None) -> BinaryMatrix:
@@ -133,34 +140,16 @@ def as_binary(X: NDArray[Any] | sp.csr_array, binarize: float | None, names: Tab
         for column in range(X.shape[1]):
             _reject_objects(X[:, column], column, names)
         X = X.astype(np.float64)
-    if not isinstance(X, np.ndarray):
-        return _sparse_as_binary(sp.csr_array(X), binarize, names)
-    if X.dtype == bool and binarize is None:
-        return X
-    if X.dtype.kind == "f":
-        _reject(~np.isfinite(X), X, names, _not_finite)
-    if binarize is not None:
-        return np.asarray(binarize < X)
-    _reject((X != 0) & (X != 1), X, names, _not_binary)
-    return X.astype(bool)
-
-
-def _sparse_as_binary(X: sp.csr_array, binarize: float | None, names: TableNames) -> sp.csr_array:
+    if isinstance(X, np.ndarray):
+        return X if X.dtype == bool and binarize is None else _ones(X, X, binarize, names)
+    X = sp.csr_array(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    if X.dtype.kind == "f":
-        _reject_stored(~np.isfinite(X.data), X, names, _not_finite)
-    if binarize is None:
-        _reject_stored((X.data != 0) & (X.data != 1), X, names, _not_binary)
-        ones = X.data != 0
-    elif binarize < 0:
-        raise ValueError(
-            f"binarize={binarize} would turn every zero of a sparse matrix into a one; use a threshold of 0 or more, "
-            "or pass a dense array."
-        )
-    else:
-        ones = X.data > binarize
+    ones = _ones(X.data, X, binarize, names)
+    if binarize is not None and binarize < 0:
+        problem = f"binarize={binarize} would turn every zero of a sparse matrix into a one"
+        raise ValueError(f"{problem}; use a threshold of 0 or more, or pass a dense array.")
     # The indices may be large: they are shared with the input unless zeros have to be removed.
     binary = sp.csr_array((ones.view(np.int8), X.indices, X.indptr), shape=X.shape)
     if not ones.all():
@@ -169,40 +158,38 @@ def _sparse_as_binary(X: sp.csr_array, binarize: float | None, names: TableNames
     return binary
 
 
-Explanation = Callable[[TableNames, int, int, Any], str]
+def _ones(values: NDArray[Any], X: Any, binarize: float | None, names: TableNames) -> NDArray[np.bool_]:
+    """Return which of the values, all cells of a dense ``X`` or the stored ones of a sparse ``X``, are ones."""
+    if values.dtype.kind == "f":
+        _reject(~np.isfinite(values), X, names)
+    if binarize is not None:
+        return np.asarray(values > binarize)
+    _reject((values != 0) & (values != 1), X, names)
+    return values.astype(bool)
 
 
-def _reject(bad: NDArray[np.bool_], X: NDArray[Any], names: TableNames, explain: Explanation) -> None:
-    if bad.any():
+def _reject(bad: NDArray[np.bool_], X: Any, names: TableNames) -> None:
+    """Refuse the first bad value of the first column that has one."""
+    if not bad.any():
+        return
+    if isinstance(X, np.ndarray):
         column = int(np.argmax(bad.any(axis=0)))
         row = int(np.argmax(bad[:, column]))
-        raise ValueError(explain(names, column, row, X[row, column]))
-
-
-def _reject_stored(bad: NDArray[np.bool_], X: sp.csr_array, names: TableNames, explain: Explanation) -> None:
-    if bad.any():
+        value = X[row, column]
+    else:
         positions = np.flatnonzero(bad)
         position = positions[np.argmin(X.indices[positions])]
-        row = int(np.searchsorted(X.indptr, position, side="right")) - 1
-        raise ValueError(explain(names, int(X.indices[position]), row, X.data[position]))
-
-
-def _missing(names: TableNames, column: int, row: int, _: Any) -> str:
-    return (
-        f"{names.cell(column, row, 'a missing value (NaN)')}; fill it, drop the row, or add a 0/1 column that tells "
-        "where the value is missing."
-    )
-
-
-def _not_finite(names: TableNames, column: int, row: int, value: Any) -> str:
+        column, row = int(X.indices[position]), int(np.searchsorted(X.indptr, position, side="right")) - 1
+        value = X.data[position]
     if np.isnan(value):
-        return _missing(names, column, row, value)
-    return f"{names.cell(column, row, 'an infinite value (inf)')}; replace it or drop the row."
+        raise _missing(names, column, row)
+    if np.isinf(value):
+        raise ValueError(f"{names.cell(column, row, 'an infinite value (inf)')}; replace it or drop the row.")
+    problem = f"{names.cell(column, row, repr(value.item()))}, which is neither 0 nor 1"
+    use = "binarize=t (--binarize t) to turn every value above t into a one (t=0 for counts)"
+    raise ValueError(f"{problem}; create the estimator with {use}, or turn the column into 0/1 yourself.")
 
 
-def _not_binary(names: TableNames, column: int, row: int, value: Any) -> str:
-    return (
-        f"{names.cell(column, row, repr(value.item()))}, which is neither 0 nor 1; create the estimator with "
-        "binarize=t (--binarize t) to turn every value above t into a one (t=0 for counts), or turn the column into "
-        "0/1 yourself."
-    )
+def _missing(names: TableNames, column: int, row: int) -> ValueError:
+    remedy = "fill it, drop the row, or add a 0/1 column that tells where the value is missing"
+    return ValueError(f"{names.cell(column, row, 'a missing value (NaN)')}; {remedy}.")

@@ -82,10 +82,8 @@ class _Archive:
                 return array
         matrices = [array for array in map(self._array, self.contents) if array.ndim == 2]
         if len(matrices) != 1:
-            raise ReadError(
-                f"there are {len(matrices)} arrays with two dimensions (the arrays are "
-                f"{', '.join(self.contents) or 'none'}); name the one with the data X."
-            )
+            found = f"{len(matrices)} arrays with two dimensions (the arrays are {', '.join(self.contents) or 'none'})"
+            raise ReadError(f"there are {found}; name the one with the data X.")
         return matrices[0]
 
     def column(self, name: str, n_rows: int, what: str) -> NDArray[Any]:
@@ -111,9 +109,8 @@ class _Archive:
     def _vector(self, name: str, length: int, what: str) -> NDArray[Any]:
         vector = self._array(name)
         if vector.shape != (length,):
-            raise ReadError(
-                f"the array {name!r} has the shape {vector.shape}, but one value for each of {length} {what} is needed."
-            )
+            problem = f"the array {name!r} has the shape {vector.shape}"
+            raise ReadError(f"{problem}, but one value for each of {length} {what} is needed.")
         if vector.dtype.kind == "S":
             with parsing("archive of text in UTF-8"):
                 vector = np.char.decode(vector, "utf-8")
@@ -128,10 +125,9 @@ class _Archive:
             except ValueError as error:
                 if "allow_pickle" not in str(error):
                     raise
-                raise ReadError(
-                    f"the array {name!r} holds Python objects, which could run code and are not read; save text as "
-                    "array.astype(str), a sparse matrix with scipy.sparse.save_npz."
-                ) from None
+                problem = f"the array {name!r} holds Python objects, which could run code and are not read"
+                remedy = "save text as array.astype(str), a sparse matrix with scipy.sparse.save_npz"
+                raise ReadError(f"{problem}; {remedy}.") from None
         if not isinstance(array, np.ndarray):
             raise ReadError(f"the file is an archive, but {name!r} in it is not an array; write one with numpy.savez.")
         return array

@@ -7,7 +7,6 @@ import re
 import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -62,7 +61,7 @@ def read_csv(
         One character. By default comma, semicolon or tab, whichever the header has; in .tsv files always tab.
     encoding : str, default "utf-8"
     """
-    file = _File.load(path, separator, encoding or "utf-8")
+    file = _File(path, separator, encoding or "utf-8")
     frame = file.parse(text_columns=[str(name) for name in (row_names, group) if name])
     names = None
     if file.columns[0] == _UNNAMED:
@@ -74,7 +73,6 @@ def read_csv(
     return table_of_frame(frame, file.place, names, target=target, row_names=row_names, group=group, labels=labels)
 
 
-@dataclass(frozen=True)
 class _File:
     """A delimited file: its separator, the names of its columns, and its contents in UTF-8.
 
@@ -82,32 +80,27 @@ class _File:
     error messages.
     """
 
-    path: Path
-    contents: bytes | None
-    is_utf8_on_disk: bool
-    has_blanks: bool
-    separator: str
-    columns: list[str]
-
-    @classmethod
-    def load(cls, path: Path, separator: str | None, encoding: str) -> _File:
-        """Return a file after checking its text and its header."""
-        is_utf8_on_disk = files.is_utf8(encoding) and path.is_file() and not files.is_compressed(path)
-        scanned = _scan_ascii(path) if is_utf8_on_disk else None
+    def __init__(self, path: Path, separator: str | None, encoding: str) -> None:
+        """Check the text and the header of a file."""
+        self.path = path
+        self.is_utf8_on_disk = files.is_utf8(encoding) and path.is_file() and not files.is_compressed(path)
+        self.contents: bytes | None = None
+        scanned = _scan_ascii(path) if self.is_utf8_on_disk else None
         if scanned is not None:
-            contents, (data, has_blanks) = None, scanned
+            data, self.has_blanks = scanned
         else:
             data = read_bytes(path)
             # ASCII is UTF-8, and checking for ASCII is much cheaper than decoding.
             if not (files.is_utf8(encoding) and data.isascii()):
                 data = files.decode(data, encoding).encode()
             files.check_no_zero_byte(data)
-            contents, has_blanks = data, b" " in data
+            self.contents, self.has_blanks = data, b" " in data
         header = next((line for line in io.BytesIO(data) if line.strip()), b"").decode()
-        separator = files.choose_separator(separator, header, _SEPARATORS.get(files.suffix_of(path), _OTHER_SEPARATORS))
-        if not separator.isascii():
-            raise ReadError(f"the separator {separator!r} is not one character in ASCII; use another one.")
-        return cls(path, contents, is_utf8_on_disk, has_blanks, separator, _column_names(data, separator))
+        candidates = _SEPARATORS.get(files.suffix_of(path), _OTHER_SEPARATORS)
+        self.separator = files.choose_separator(separator, header, candidates)
+        if not self.separator.isascii():
+            raise ReadError(f"the separator {self.separator!r} is not one character in ASCII; use another one.")
+        self.columns = _column_names(data, self.separator)
 
     @property
     def data(self) -> bytes:
@@ -126,7 +119,7 @@ class _File:
             "decimal": _decimal_mark(self.data) if self.separator == ";" else ".",
         }
         try:
-            frame = self._frame(options)
+            frame: pd.DataFrame = self._frame(options)
         except (ValueError, OverflowError) as error:
             raise self._explained(error) from None
         # pandas refuses lines with too many fields, but fills lines with too few with missing values.
@@ -134,18 +127,15 @@ class _File:
             raise ragged
         return frame
 
-    def _frame(self, options: dict[str, Any]) -> pd.DataFrame:
+    def _frame(self, options: dict[str, Any]) -> Any:
         # pandas reads large files on several threads, but only if it opens them itself.
         source = self.path if self.is_utf8_on_disk else io.BytesIO(self.data)
-        frame: pd.DataFrame
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", pd.errors.DtypeWarning)
-                frame = pd.read_csv(source, **options)
+            with warnings.catch_warnings(action="error", category=pd.errors.DtypeWarning):
+                return pd.read_csv(source, **options)
         except pd.errors.DtypeWarning:
             # pandas read the file in parts, and a column was numbers in one part and text in another.
-            frame = pd.read_csv(io.BytesIO(self.data), low_memory=False, **options)
-        return frame
+            return pd.read_csv(io.BytesIO(self.data), low_memory=False, **options)
 
     def _has_blanks_before_fields(self) -> bool:
         # Without such blanks pandas need not look for them, which makes it a third faster.
@@ -154,11 +144,9 @@ class _File:
 
     def place(self, row: int) -> str:
         """Return the line where a row begins; rows are counted from 0, without the header."""
-        number, _ = next(islice(self._records(), row + 1, None), (f"of row {row + 1}", []))
+        found = islice(_nonblank_records(self.data, self.separator), row + 1, None)
+        number, _ = next(found, (f"of row {row + 1}", []))
         return f"line {number}"
-
-    def _records(self) -> Iterator[tuple[int, list[str]]]:
-        return _nonblank_records(self.data, self.separator)
 
     def _ragged_line(self) -> ReadError | None:
         """Return the error for the first line with more or fewer fields than there are columns."""
@@ -169,19 +157,16 @@ class _File:
             lines = data.splitlines()[1:]
             if all(line.count(separator) == width - 1 or not line.strip(blanks) for line in lines):
                 return None
-        for number, fields in islice(self._records(), 1, None):
-            if len(fields) != width:
-                return _ragged(number, len(fields), width)
-        return None
+        body = islice(_nonblank_records(data, self.separator), 1, None)
+        return next((_ragged(number, len(fields), width) for number, fields in body if len(fields) != width), None)
 
     def _explained(self, error: Exception) -> ReadError:
         """Return the error of pandas in other words, with its place."""
         if "EOF inside string" in str(error):
-            number, _ = deque(self._records(), maxlen=1).pop()
+            number, _ = deque(_nonblank_records(self.data, self.separator), maxlen=1).pop()
             return ReadError("a quote is opened in this row and never closed; close it.", number)
-        return self._ragged_line() or ReadError(
-            f"pandas cannot read this table ({files.summary(error)}); check the separator and the quotes."
-        )
+        problem = f"pandas cannot read this table ({files.summary(error)}); check the separator and the quotes."
+        return self._ragged_line() or ReadError(problem)
 
 
 def _scan_ascii(path: Path) -> tuple[bytes, bool] | None:
@@ -215,15 +200,14 @@ def _nonblank_records(data: bytes, separator: str) -> Iterator[tuple[int, list[s
 def _column_names(data: bytes, separator: str) -> list[str]:
     """Return the names in the header, after checking them and the number of fields in the first row."""
     lines = _nonblank_records(data, separator)
-    header = next(lines, None)
-    if header is None:
+    number, header = next(lines, (0, []))
+    if not header:
         raise ReadError("the file is empty; it should have a header and rows.")
-    columns = [name.strip() for name in header[1]]
-    _check_header(header[0], columns)
-    first = next(lines, None)
-    if first is None:
+    columns = [name.strip() for name in header]
+    _check_header(number, columns)
+    number, fields = next(lines, (0, []))
+    if not fields:
         raise ReadError("there is a header, but no rows below it; there is no data in the file.")
-    number, fields = first
     if len(fields) == len(columns) + 1 and fields[-1]:
         # R writes tables with row names like this: they have no field in the header.
         columns = [_UNNAMED, *columns]
@@ -314,9 +298,8 @@ def _frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
         stored = file.read()
         for position, field in enumerate(stored.schema):
             if not _is_plain(pa.types, field.type):
-                raise ReadError(
-                    f"the column {field.name!r} holds {field.type}, not numbers or text; split it or leave it out."
-                )
+                problem = f"the column {field.name!r} holds {field.type}, not numbers or text"
+                raise ReadError(f"{problem}; split it or leave it out.")
             if pa.types.is_decimal(field.type):
                 stored = stored.set_column(position, field.name, stored.column(position).cast(pa.float64()))
         metadata = stored.schema.pandas_metadata or {}

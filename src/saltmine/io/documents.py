@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,8 +24,7 @@ _CLASS_FIELDS = ("label", "class", "target", "y")
 _KINDS = {str: "text", bool: "a truth value", int: "a number", float: "a number", list: "a list", dict: "an object"}
 
 
-@dataclass(frozen=True)
-class Documents:
+class Documents(NamedTuple):
     """Texts with their classes, names and groups."""
 
     texts: list[str]

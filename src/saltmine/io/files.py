@@ -125,11 +125,9 @@ def decode(data: bytes, encoding: str = "utf-8") -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise ReadError(
-            f"the byte 0x{data[error.start]:02x} is not {encoding} text; set the encoding, for example "
-            "encoding='latin-1' (--encoding latin-1), or save the file as UTF-8.",
-            _line_at(data, error.start),
-        ) from None
+        problem = f"the byte 0x{data[error.start]:02x} is not {encoding} text"
+        remedy = "set the encoding, for example encoding='latin-1' (--encoding latin-1), or save the file as UTF-8"
+        raise ReadError(f"{problem}; {remedy}.", _line_at(data, error.start)) from None
     except (LookupError, ValueError):
         raise ReadError(f"there is no encoding {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252.") from None
     if "\0" in text:

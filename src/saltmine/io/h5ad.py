@@ -75,9 +75,8 @@ def _matrix(node: Any, shape: tuple[int, int]) -> NDArray[Any] | sp.csr_array:
         raise ReadError(f"X is not a matrix of numbers, but {values.dtype} of shape {values.shape}; check it.")
     X = _sparse_matrix(node) if _is_group(node) else node[()]
     if X.shape != shape:
-        raise ReadError(
-            f"X is {X.shape[0]} x {X.shape[1]}, but obs has {shape[0]} rows and var {shape[1]}; check the file."
-        )
+        lengths = f"obs has {shape[0]} rows and var {shape[1]}"
+        raise ReadError(f"X is {X.shape[0]} x {X.shape[1]}, but {lengths}; check the file.")
     if 0 in shape:
         raise ReadError(f"X is {shape[0]} x {shape[1]}, so there is no data in it; check the file.")
     return X
@@ -114,8 +113,7 @@ def _labels(obs: Any, name: str, cells: NDArray[Any], what: str) -> NDArray[Any]
     if values.shape != cells.shape:
         raise ReadError(f"the obs column {name!r} has {len(values)} values for {len(cells)} cells; check the file.")
     if missing.any():
-        cell = cells[missing.argmax()]
-        raise ReadError(f"the cell {cell!r} has no {name!r}; add it, or leave the cell out.")
+        raise ReadError(f"the cell {cells[missing.argmax()]!r} has no {name!r}; add it, or leave the cell out.")
     return values.astype(str) if values.dtype.kind in "OSU" else values
 
 

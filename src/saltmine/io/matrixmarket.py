@@ -61,9 +61,8 @@ def read_mtx(
     header = _header(data)
     entries = _entries(data, header)
     if len(entries) != header.n_entries:
-        raise ReadError(
-            f"there are {len(entries)} entries, not {header.n_entries} as in line {header.n_lines}; get the file again."
-        )
+        stated = f"{header.n_entries} as in line {header.n_lines}"
+        raise ReadError(f"there are {len(entries)} entries, not {stated}; get the file again.")
     with parsing("MatrixMarket file that fits in memory"):
         X = _sparse(entries, header) if header.is_sparse else _dense(entries["value"].to_numpy(), header)
     return with_names_and_labels(Table(X), items, labels, target, group)
@@ -73,9 +72,8 @@ def _header(data: bytes) -> _Header:
     stream = io.BytesIO(data)
     kind = stream.readline().decode("latin-1").lower().split()
     if len(kind) != 5 or kind[:2] != ["%%matrixmarket", "matrix"]:
-        raise ReadError(
-            "this is not a MatrixMarket file: its first line should be '%%MatrixMarket matrix', form, field, symmetry."
-        )
+        first_line = "'%%MatrixMarket matrix', form, field, symmetry"
+        raise ReadError(f"this is not a MatrixMarket file: its first line should be {first_line}.")
     form, field, symmetry = kind[2:]
     fields = {"coordinate": (*_TYPES, "pattern"), "array": tuple(_TYPES)}
     if field not in fields.get(form, ()) or symmetry not in ("general", "symmetric"):

@@ -54,7 +54,11 @@ def formats() -> dict[str, str]:
 
 def format_of(path: Path, name: str | None, text: bool) -> Format:
     """Return the format with a name, or else the format of a file; ``text`` says that a text column is given."""
-    name = name or _format_name(path, text)
+    # A folder holds documents, one folder per class, and so does a table with a text column.
+    name = name or ("text" if path.is_dir() or text else _BY_SUFFIX.get(suffix_of(path)))
+    if name is None:
+        problem = f"the suffix {suffix_of(path)!r} does not tell the format; known are {' '.join(_BY_SUFFIX)}"
+        raise ReadError(f"{path}: {problem}. Rename the file or name the format (--format).")
     if name not in _FORMATS:
         raise ReadError(f"There is no format {name!r}; the formats are {', '.join(_FORMATS)}.")
     module, title, _ = _FORMATS[name]
@@ -65,16 +69,3 @@ def format_of(path: Path, name: str | None, text: bool) -> Format:
 def has_known_suffix(path: Path) -> bool:
     """Return whether the suffix tells the format."""
     return suffix_of(path) in _BY_SUFFIX
-
-
-def _format_name(path: Path, text: bool) -> str:
-    # A folder holds documents, one folder per class, and so does a table with a text column.
-    if path.is_dir() or text:
-        return "text"
-    suffix = suffix_of(path)
-    if suffix not in _BY_SUFFIX:
-        raise ReadError(
-            f"{path}: the suffix {suffix!r} does not tell the format; known are {' '.join(_BY_SUFFIX)}. Rename the "
-            "file or name the format (--format)."
-        )
-    return _BY_SUFFIX[suffix]

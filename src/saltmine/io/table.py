@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
 from html import escape
+from itertools import chain
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -98,6 +99,18 @@ def matrix_of_ones(rows: Any, columns: Any, shape: tuple[int, int]) -> sp.csr_ar
     X = sp.coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape).tocsr()
     X.data[:] = 1
     return X
+
+
+def matrix_of_lists(columns: Sequence[Sequence[int]], n_columns: int) -> sp.csr_array:
+    """Return a matrix with ones in the given columns of every row.
+
+    Examples
+    --------
+    >>> matrix_of_lists([[2], [0, 0]], 3).toarray().tolist()
+    [[0, 0, 1], [1, 0, 0]]
+    """
+    rows = np.repeat(np.arange(len(columns)), list(map(len, columns)))
+    return matrix_of_ones(rows, list(chain.from_iterable(columns)), (len(columns), n_columns))
 
 
 def locus_name(chromosome: str, position: int, reference: str, alternative: str) -> str:

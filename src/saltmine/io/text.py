@@ -6,12 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -19,7 +17,7 @@ from saltmine.extras import needing
 from saltmine.io.documents import Fields, file_documents, folder_documents
 from saltmine.io.files import ReadError, load_lines
 from saltmine.io.labels import with_labels
-from saltmine.io.table import WORDS, ColumnArg, PathArg, Table, matrix_of_ones
+from saltmine.io.table import WORDS, ColumnArg, PathArg, Table, matrix_of_lists
 from saltmine.names import as_text
 
 #: The language of documents whose words are kept as they are.
@@ -140,9 +138,8 @@ def _lemmatizer(language: str) -> Callable[[str], str]:
     try:
         simplemma.lemmatize("word", lang=language)
     except ValueError:
-        raise ReadError(
-            f"the language {language!r} is not known; some known ones are {', '.join(SOME_LANGUAGES)}; {as_they_are}."
-        ) from None
+        problem = f"the language {language!r} is not known; some known ones are {', '.join(SOME_LANGUAGES)}"
+        raise ReadError(f"{problem}; {as_they_are}.") from None
     return lambda token: simplemma.lemmatize(token, lang=language)
 
 
@@ -165,11 +162,9 @@ def word_matrix(
     vocabulary = sorted(word for word, count in counts.items() if count >= min_docs)
     if not vocabulary:
         [(word, count)] = counts.most_common(1)
-        problem = f"no word is in at least {min_docs} documents; the most frequent, {word!r}, is in {count} of "
-        remedy = f"{len(documents)}, so min_docs (--min-docs) can be at most {count}."
-        raise ReadError(problem + remedy, path=source)
+        most = f"the most frequent, {word!r}, is in {count} of {len(documents)}"
+        remedy = f"so min_docs (--min-docs) can be at most {count}."
+        raise ReadError(f"no word is in at least {min_docs} documents; {most}, {remedy}", path=source)
     number = {word: column for column, word in enumerate(vocabulary)}
     found = [[number[word] for word in words if word in number] for words in documents]
-    rows = np.repeat(np.arange(len(found)), list(map(len, found)))
-    X = matrix_of_ones(rows, list(chain.from_iterable(found)), (len(found), len(vocabulary)))
-    return X, as_text(vocabulary)
+    return matrix_of_lists(found, len(vocabulary)), as_text(vocabulary)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from itertools import chain
 from pathlib import Path
 
-import numpy as np
-
 from saltmine.io.files import ReadError, load_lines
 from saltmine.io.labels import read_names, with_labels
-from saltmine.io.table import ColumnArg, PathArg, Table, matrix_of_ones
+from saltmine.io.table import ColumnArg, PathArg, Table, matrix_of_lists
 from saltmine.names import as_text
 
 
@@ -40,9 +38,7 @@ def read_dat(
     else:
         names = read_names(items)
         column_of = _numbered(transactions, tokens, items, len(names))
-    rows = np.repeat(np.arange(len(transactions)), list(map(len, transactions)))
-    columns = np.array([column_of[token] for token in chain.from_iterable(transactions)])
-    X = matrix_of_ones(rows, columns, (len(transactions), len(names)))
+    X = matrix_of_lists([[column_of[token] for token in found] for found in transactions], len(names))
     return with_labels(Table(X, item_names=names), labels, target, group)
 
 
@@ -60,11 +56,9 @@ def _numbered(transactions: list[list[str]], tokens: set[str], items: PathArg, n
     for token in sorted(tokens):
         if not _is_count(token) or int(token) >= n_names:
             line = next(number for number, found in enumerate(transactions, start=1) if token in found)
-            raise ReadError(
-                f"the item {token!r} has no name, because {items} has {n_names} names, for the items 0 to "
-                f"{n_names - 1}; add its name, or read the data without names.",
-                line,
-            )
+            known = f"{items} has {n_names} names, for the items 0 to {n_names - 1}"
+            remedy = "add its name, or read the data without names"
+            raise ReadError(f"the item {token!r} has no name, because {known}; {remedy}.", line)
     return {token: int(token) for token in tokens}
 
 

@@ -105,19 +105,16 @@ def _records(cyvcf2: Any, path: Path, samples: NDArray[Any]) -> Iterator[tuple[A
 def _genotypes(variant: Any, samples: NDArray[Any]) -> NDArray[np.int16]:
     """Return the numbers of the alleles, one row per sample; gaps are negative."""
     # The standard puts GT first; htslib ends the process if GT comes later and all samples omit it.
+    place = f"{variant.CHROM}:{variant.POS}"
     if variant.FORMAT[:1] != ["GT"]:
-        raise ReadError(
-            f"{variant.CHROM}:{variant.POS} has no genotypes: its FORMAT does not begin with GT; genotypes are needed."
-        )
+        raise ReadError(f"{place} has no genotypes: its FORMAT does not begin with GT; genotypes are needed.")
     # The last column tells whether the genotype is phased.
     genotypes: NDArray[np.int16] = variant.genotype.array()[:, :-1]
     largest, n_alternatives = int(genotypes.max()), len(variant.ALT)
     if largest > n_alternatives:
-        sample = samples[genotypes.max(axis=1).argmax()]
-        raise ReadError(
-            f"sample {sample!r} has allele {largest} at {variant.CHROM}:{variant.POS}, but the record has only "
-            f"{n_alternatives} alternative{'s' if n_alternatives != 1 else ''}; fix the record."
-        )
+        problem = f"sample {samples[genotypes.max(axis=1).argmax()]!r} has allele {largest} at {place}"
+        alternatives = f"{n_alternatives} alternative{'s' if n_alternatives != 1 else ''}"
+        raise ReadError(f"{problem}, but the record has only {alternatives}; fix the record.")
     return genotypes
 
 
@@ -152,8 +149,8 @@ def _check_vcf(stream: IO[bytes] | gzip.GzipFile) -> NDArray[Any]:
             if not line.startswith(b"##"):
                 samples, n_tabs = _samples(line, number), line.count(b"\t")
         elif line.count(b"\t") != n_tabs or line.startswith(b"#"):
-            fields = line.split(b"\t")
-            problem = f"{len(fields)} columns where the header has {n_tabs + 1}"
+            n_columns = line.count(b"\t") + 1
+            problem = f"{n_columns} columns where the header has {n_tabs + 1}"
             if line.startswith(b"#"):
                 problem = "there is a header line among the records"
             if not line.strip():
@@ -185,11 +182,8 @@ def _samples(line: bytes, place: str | int = "") -> NDArray[Any]:
     except UnicodeDecodeError:
         raise ReadError("the names of the samples are not UTF-8 text; rename the samples.", place) from None
     if columns[:9] != _COLUMNS[: len(columns)] or len(columns) < 8:
-        raise ReadError(
-            "this is neither a header line ('## ...') nor the line with the names of the columns ('#CHROM POS ID REF "
-            "ALT QUAL FILTER INFO FORMAT' and samples, separated by tabs); fix the header.",
-            place,
-        )
+        names = f"the line with the names of the columns ('{' '.join(_COLUMNS)}' and samples, separated by tabs)"
+        raise ReadError(f"this is neither a header line ('## ...') nor {names}; fix the header.", place)
     if "" in columns:
         raise ReadError("a sample has no name; name it, or remove the tab at the end of the line.", place)
     return as_text(columns[9:])

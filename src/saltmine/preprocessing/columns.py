@@ -23,6 +23,8 @@ _QUANTILE_SAMPLE = 10_000
 # Values that make a column an item, and the value that stands for its absence.
 _YES_NO = {"yes": "no", "y": "n", "true": "false", "t": "f", "present": "absent", "positive": "negative"}
 _YES_NO |= {"ja": "nein", "oui": "non"}
+# What to do with a column that looks like the names of the rows.
+_LIKE_NAMES = "if it names the rows, pass it as row_names (--row-names), else leave it out (--ignore)"
 
 Codes = NDArray[np.signedinteger[Any]]
 
@@ -117,12 +119,9 @@ class Flag(Encoder):
         if not _is_flag(column.present):
             wrong = (numbers != 0) & (numbers != 1)
             row = int(np.flatnonzero(wrong if column.missing is None else wrong & ~column.missing)[0])
-            raise ValueError(
-                f"Column {self.column!r} holds {numbers[row]:g} in row {row}, but it was 0/1 when the preparation was "
-                "fitted; give it the same kind of values."
-            )
-        codes: Codes = np.where(numbers == 1, np.int8(0), np.int8(-1))
-        return codes
+            problem = f"Column {self.column!r} holds {numbers[row]:g} in row {row}, but it was 0/1 when the preparation"
+            raise ValueError(f"{problem} was fitted; give it the same kind of values.")
+        return np.where(numbers == 1, np.int8(0), np.int8(-1))
 
 
 @dataclass(frozen=True)
@@ -216,10 +215,8 @@ def choose_encoder(column: Column, bins: int, thresholds: list[float] | None) ->
     """Return the encoder that fits a column."""
     name, dtype = column.name, column.values.dtype
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        raise ValueError(
-            f"Column {name!r} holds dates or times; turn it into a number or a category first, such as the year, or "
-            "leave it out (--ignore)."
-        )
+        remedy = "turn it into a number or a category first, such as the year, or leave it out (--ignore)"
+        raise ValueError(f"Column {name!r} holds dates or times; {remedy}.")
     if getattr(dtype, "kind", "O") == "c":
         raise ValueError(f"Column {name!r} holds complex numbers. Complex data not supported; take their real parts.")
     if thresholds is not None:
@@ -234,10 +231,8 @@ def choose_encoder(column: Column, bins: int, thresholds: list[float] | None) ->
     if _is_flag(numbers):
         return Flag(name)
     if pd.api.types.is_integer_dtype(dtype) and abs(column.values.dropna()).max() > _MAX_INTEGER:
-        raise ValueError(
-            f"Column {name!r} holds whole numbers of more than 15 digits, which look like names; if it names the rows, "
-            "pass it as row_names (--row-names), else leave it out (--ignore)."
-        )
+        problem = f"Column {name!r} holds whole numbers of more than 15 digits, which look like names"
+        raise ValueError(f"{problem}; {_LIKE_NAMES}.")
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(np.isinf(column.numbers))[0])
         raise ValueError(f"Column {name!r} holds an infinite value (inf) in row {row}; replace it or drop the row.")
@@ -255,10 +250,8 @@ def _choose_values(column: Column) -> Values | YesNo:
         return YesNo(column.name, yes)
     present = int(column.values.count())
     if len(distinct) > max(20, present // 2):
-        raise ValueError(
-            f"Column {column.name!r} holds {len(distinct):,} different texts in {present:,} rows, too many for "
-            "categories; if it names the rows, pass it as row_names (--row-names), else leave it out (--ignore)."
-        )
+        problem = f"Column {column.name!r} holds {len(distinct):,} different texts in {present:,} rows"
+        raise ValueError(f"{problem}, too many for categories; {_LIKE_NAMES}.")
     return Values(column.name, tuple(sorted(set(distinct))))
 
 

@@ -89,13 +89,11 @@ class Prepare(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:
         """Choose the items of every column and return those of every row, (m, n), as `transform` does."""
-        frame, codes = self._fit_codes(X)
-        return self._items(codes, frame.index)
+        return self._items(*self._fit_codes(X))
 
     def transform(self, X: Any) -> Any:
         """Return the items of every row: a DataFrame of truth values, or CSR with ``sparse_output``."""
-        frame, codes = self._codes(X)
-        return self._items(codes, frame.index)
+        return self._items(*self._codes(X))
 
     def items_of(self, X: Any, fit: bool = False) -> Any:
         """Return the items as a matrix without names, dense, or CSR if a dense one would take much memory."""
@@ -217,15 +215,14 @@ class Prepare(TransformerMixin, BaseEstimator):
         if self.missing == ERROR and column.missing is not None:
             gaps = np.flatnonzero(column.missing)
             more = f" (and {len(gaps) - 1:,} more rows)" if len(gaps) > 1 else ""
-            raise ValueError(
-                f"Column {column.name!r} has no value in row {gaps[0]}{more}, counted from 0; choose missing='item' "
-                "for an item of its own or missing='ignore' for none (--missing item or ignore), or fill the gaps."
-            )
+            problem = f"Column {column.name!r} has no value in row {gaps[0]}{more}, counted from 0"
+            choices = "missing='item' for an item of its own or missing='ignore' for none (--missing item or ignore)"
+            raise ValueError(f"{problem}; choose {choices}, or fill the gaps.")
 
-    def _items(self, codes: list[Codes], index: pd.Index[Any]) -> Any:
+    def _items(self, frame: pd.DataFrame, codes: list[Codes]) -> Any:
         if self.sparse_output:
-            return self._sparse(codes, len(index))
-        return pd.DataFrame(self._dense(codes, len(index)), columns=self.item_names_, index=index, copy=False)
+            return self._sparse(codes, len(frame))
+        return pd.DataFrame(self._dense(codes, len(frame)), columns=self.item_names_, index=frame.index, copy=False)
 
     def _offsets(self) -> NDArray[np.int64]:
         """Return the position of the first item of every column, followed by the number of items."""
