@@ -20,29 +20,9 @@ import numpy as np
 from saltmine.compiled import compiled
 from saltmine.data.bit_kernels import ONE, ZERO, Words, lowest, popcount
 from saltmine.data.bits import BitMatrix, Layout
-from saltmine.mdl.code_length import (
-    ONES,
-    OPEN_ONES,
-    OPEN_ZEROS,
-    Bools,
-    Costs,
-    Floats,
-    Ints,
-    count_errors,
-    description_length,
-    errors_code,
-    make_costs,
-    pattern_extra,
-    patterns_code,
-)
-from saltmine.mdl.evidence import (
-    class_choices,
-    count_class_items,
-    count_items,
-    log_likelihood_ratios,
-    pattern_density,
-    pattern_evidence,
-)
+from saltmine.mdl import code_length
+from saltmine.mdl import evidence as stats
+from saltmine.mdl.code_length import ONES, OPEN_ONES, OPEN_ZEROS, Bools, Costs, Floats, Ints
 from saltmine.mdl.item_choice import choose_items, choose_items_of_some
 
 # Ratio of cells that do not count as evidence.
@@ -96,7 +76,7 @@ class Pattern(NamedTuple):
 
 def make_data(bits: BitMatrix, ones: int | None = None, n_items: int | None = None) -> Data:
     """Return the data of all items, or of some where ``ones`` and ``n_items`` count those of the whole input."""
-    costs = make_costs(bits.item_counts, bits.class_sizes, bits.weights.items, ones, n_items)
+    costs = code_length.make_costs(bits.item_counts, bits.class_sizes, bits.weights.items, ones, n_items)
     return pack_data(bits.columns, bits.layout, bits.layout.edges, np.array(bits.class_sizes), costs)
 
 
@@ -147,7 +127,9 @@ def rows_by_class(data: Data, rows: Words) -> Ints:
 @compiled()
 def state_length(costs: Costs, used: Ints, extra: Floats, errors: Ints) -> float:
     """Return f of a state, with the specificity term of the search."""
-    return description_length(errors_code(costs, errors, patterns_code(costs.counted, used, extra)))
+    return code_length.description_length(
+        code_length.errors_code(costs, errors, code_length.patterns_code(costs.counted, used, extra))
+    )
 
 
 @compiled()
@@ -273,9 +255,9 @@ def choose_rows(
             pattern.rows[w] = word
         chosen = count_rows(data.row_weights, pattern.rows, begin, end)
         if chosen > 0:
-            items, carried, alone = count_class_items(data.costs, pattern.carry, a)
+            items, carried, alone = stats.count_class_items(data.costs, pattern.carry, a)
             size = data.class_sizes[a]
-            if shown - class_choices(data.costs.n_items, size, chosen, items, carried, alone) < -log_alpha:
+            if shown - stats.class_choices(data.costs.n_items, size, chosen, items, carried, alone) < -log_alpha:
                 pattern.rows[begin:end] = ZERO
 
 
@@ -326,25 +308,25 @@ def fit_pattern(
         count_cells(data, without, new.rows, cells)
         by_class = rows_by_class(data, new.rows)
         used[s] = by_class.sum()
-        log_total = np.log(others + used[s] + count_errors(costs, new.errors))
+        log_total = np.log(others + used[s] + code_length.count_errors(costs, new.errors))
         known = costs, cells, without.background, without.errors, log_total, alterations
         if allow_frequent or by_class.min() > 0:
             choose_items(*known, True, ratios, min_items, new.carry, new.errors)
         else:
             choose_items_of_some(*known, ratios, min_items, new.carry, new.errors)
-        items = count_items(costs, new.carry)
+        items = stats.count_items(costs, new.carry)
         if items < 2 or used[s] < 2:
             break
         if turn > 0:
-            extra[s] = pattern_extra(costs, cells, new.carry)
+            extra[s] = code_length.pattern_extra(costs, cells, new.carry)
             now = state_length(costs, used, extra, new.errors)
             if now >= length - 1e-9:
                 break
             length = now
             copy_pattern(new, best)
-        density = pattern_density(costs, cells, new.carry)
-        log_likelihood_ratios(without.background, density, ratios[0], ratios[1])
-        total = others + used[s] + count_errors(costs, new.errors)
+        density = stats.pattern_density(costs, cells, new.carry)
+        stats.log_likelihood_ratios(without.background, density, ratios[0], ratios[1])
+        total = others + used[s] + code_length.count_errors(costs, new.errors)
         min_rows = np.log(m / used[s])
         min_items = np.log(costs.n_items / items), np.log(c * costs.n_items / items)
         weigh_rows(data, without, new, total, ratios, gains, evidence)
@@ -358,7 +340,7 @@ def evidence_of(data: Data, without: WithoutPattern, rows: Words, carry: Bools) 
     cells = np.empty((3, *carry.shape), dtype=np.int64)
     count_cells(data, without, rows, cells)
     used = rows_by_class(data, rows)
-    return pattern_evidence(data.costs, cells, carry, without.background, data.class_sizes, used)
+    return stats.pattern_evidence(data.costs, cells, carry, without.background, data.class_sizes, used)
 
 
 @compiled()
@@ -425,7 +407,7 @@ def put(data: Data, state: State, s: int, without: WithoutPattern, rows: Words, 
     cells = np.empty((3, c, n), dtype=np.int64)
     count_cells(data, without, rows, cells)
     state.used[s] = count_rows(data.row_weights, rows, 0, len(rows))
-    state.extra[s] = pattern_extra(data.costs, cells, carry)
+    state.extra[s] = code_length.pattern_extra(data.costs, cells, carry)
     for w in range(len(rows)):
         state.usage[s, w] = rows[w]
     for i in range(n):

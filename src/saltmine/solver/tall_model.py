@@ -15,29 +15,11 @@ from numpy.typing import NDArray
 from saltmine.data.binary_model import BinaryModel, Bools
 from saltmine.data.bits import Ints
 from saltmine.data.item_counts import defined_by_all_items
+from saltmine.mdl import evidence as stats
 from saltmine.mdl import item_choice
+from saltmine.mdl import scores as scoring
 from saltmine.mdl.alteration_tests import alteration_evidence
 from saltmine.mdl.code_length import NO_CODE, OPEN_ONES, OPEN_ZEROS, errors_code, make_costs, pattern_extra
-from saltmine.mdl.evidence import (
-    class_choices,
-    class_evidence,
-    count_class_items,
-    log_likelihood_ratios,
-    pattern_density,
-    pattern_evidence,
-    rounded_density,
-)
-from saltmine.mdl.scores import (
-    PatternScores,
-    PatternState,
-    make_model_sums,
-    make_score_sums,
-    model_length,
-    null_length,
-    score,
-    score_pattern,
-    sum_pattern,
-)
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.kernels import state_length
 from saltmine.solver.local_search import LEAST, ROUNDS
@@ -143,7 +125,7 @@ class TallModel:
 
     def null_length(self) -> float:
         """Return f of the model without patterns."""
-        return null_length(self.costs, self.item_counts)
+        return scoring.null_length(self.costs, self.item_counts)
 
     def _length(self, used: Ints, extra: Floats, errors: Ints) -> float:
         return float(state_length(self.costs, used, extra, errors))
@@ -207,7 +189,7 @@ class TallModel:
 
     def _ratios(self, view: View, density: float) -> tuple[Floats, Floats]:
         for_one, for_zero = np.zeros(len(self.errors)), np.zeros(len(self.errors))
-        log_likelihood_ratios(view.background, density, for_one, for_zero)
+        stats.log_likelihood_ratios(view.background, density, for_one, for_zero)
         return for_one, for_zero
 
     def _choose(self, s: int, rule: RowRule) -> ChosenRows:
@@ -216,8 +198,8 @@ class TallModel:
         counts, evidence, cells = (np.sum(part, axis=0) for part in parts)
         dropped = np.zeros(len(self.class_sizes), dtype=bool)
         for a in np.flatnonzero(counts).tolist():
-            items = count_class_items(self.costs, rule.carry, a)
-            choices = class_choices(self.costs.n_items, self.class_sizes[a], counts[a], *items)
+            items = stats.count_class_items(self.costs, rule.carry, a)
+            choices = stats.class_choices(self.costs.n_items, self.class_sizes[a], counts[a], *items)
             dropped[a] = evidence[a] - choices < -self.log_alpha
         return ChosenRows(rule, dropped, counts * ~dropped, cells * ~dropped[None, :, None])
 
@@ -246,7 +228,7 @@ class TallModel:
                 if now >= length - 1e-9:
                     break
                 length, best = now, fit
-            ratios = self._ratios(view, pattern_density(costs, rows.cells, carry))
+            ratios = self._ratios(view, stats.pattern_density(costs, rows.cells, carry))
             min_evidence = float(np.log(costs.n_items / items)), float(np.log(c * costs.n_items / items))
             rows = self._choose(s, self._rule(carry, errors, float(others + used + errors.sum()), used, ratios))
         return length, best
@@ -302,13 +284,13 @@ class TallModel:
         """Return the evidence for a pattern."""
         view = self._look(s)
         known = self.costs, view.cells, self.carry[s], view.background
-        return float(pattern_evidence(*known, self.class_sizes, self.used[s]))
+        return float(stats.pattern_evidence(*known, self.class_sizes, self.used[s]))
 
     def class_evidence(self, s: int) -> Floats:
         """Return the evidence that every class uses a pattern, (c,); infinite where it does not."""
         view, evidence = self._look(s), np.empty(len(self.class_sizes))
         known = self.costs, view.cells, self.carry[s], view.background
-        class_evidence(*known, self.class_sizes, self.used[s], evidence)
+        stats.class_evidence(*known, self.class_sizes, self.used[s], evidence)
         return evidence
 
     def alteration_evidence(self, s: int) -> Floats:
@@ -346,23 +328,25 @@ class TallModel:
         V = (carry & ~shared[:, None]).transpose(1, 2, 0)
         return BinaryModel(shared.T.copy(), V.copy(), np.zeros((0, len(shared)), dtype=bool))
 
-    def scores(self) -> tuple[PatternScores, float]:
+    def scores(self) -> tuple[scoring.PatternScores, float]:
         """Return the evidence and the gain of every part of the model, and f as the paper prints it."""
         kept, c = self.patterns(), len(self.class_sizes)
         used, added = self.used[kept], np.zeros((c, len(kept)))
-        sums, scores = make_model_sums(len(kept), c), make_score_sums(len(kept), c)
+        sums, scores = scoring.make_model_sums(len(kept), c), scoring.make_score_sums(len(kept), c)
         sums.code[:] = errors_code(self.costs, self.errors, NO_CODE)
         for k, s in enumerate(kept):
             view, carry = self._look(s), self.carry[s]
-            density = pattern_density(self.costs, view.cells, carry)
+            density = stats.pattern_density(self.costs, view.cells, carry)
             n_items = max(int(carry.any(axis=0).sum()), 1)
-            pattern = PatternState(density, rounded_density(density), float(np.log(self.costs.n_items / n_items)))
-            sum_pattern(self.costs, view.cells, carry, self.used[s], k, sums)
+            pattern = scoring.PatternState(
+                density, stats.rounded_density(density), float(np.log(self.costs.n_items / n_items))
+            )
+            scoring.sum_pattern(self.costs, view.cells, carry, self.used[s], k, sums)
             known = self.costs, view.cells, carry, view.background, self.errors, view.errors
-            score_pattern(*known, pattern, k, scores)
+            scoring.score_pattern(*known, pattern, k, scores)
             added[:, k] = self.alteration_evidence(s)
-        found = score(used, self.class_sizes, self.costs.n_items, sums, scores, added)
-        return found, model_length(used, sums, printed=True)
+        found = scoring.score(used, self.class_sizes, self.costs.n_items, sums, scores, added)
+        return found, scoring.model_length(used, sums, printed=True)
 
     def defining_items(self) -> Bools:
         """Return the items that tell who carries a pattern, (n, r)."""
