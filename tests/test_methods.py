@@ -170,11 +170,11 @@ def test_new_rows_use_what_the_method_found(fitted, planted, name):
     assert usage.shape == model.usage_.shape
     # Rows are encoded by description length, not as the method covered them; most of it must agree.
     assert (usage == model.usage_).mean() > 0.8
-    if METHODS[name].knows_classes:
+    if METHODS[name].estimator._knows_classes:
         assert set(model.predict(planted.X)) <= {"new", "old"}
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if METHODS[name].knows_classes])
+@pytest.mark.parametrize("name", [name for name in METHODS if METHODS[name].estimator._knows_classes])
 def test_methods_that_compare_classes_demand_labels(planted, name):
     with pytest.raises(ValueError, match="requires y to be passed"):
         make(name).fit(planted.X)

@@ -39,7 +39,6 @@ def atomic_write(path: str | PathLike[str]) -> Iterator[Path]:
         yield temporary
         os.replace(temporary, path)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise type(error)(error.errno, f"{path} cannot be written: {reason}") from error
+        raise type(error)(error.errno, f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)

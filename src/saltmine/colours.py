@@ -21,8 +21,5 @@ def class_colours(n_classes: int) -> list[str]:
     """
     if n_classes <= len(_CLASSES):
         return list(_CLASSES[:n_classes])
-    colours = []
-    for k in range(n_classes):
-        red, green, blue = colorsys.hls_to_rgb(k / n_classes, (0.34, 0.5, 0.42)[k % 3], 0.55)
-        colours.append(f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}")
-    return colours
+    colours = [colorsys.hls_to_rgb(k / n_classes, (0.34, 0.5, 0.42)[k % 3], 0.55) for k in range(n_classes)]
+    return ["#" + "".join(f"{round(255 * part):02x}" for part in colour) for colour in colours]

@@ -14,6 +14,7 @@ import pandas as pd
 from saltmine.colours import SHARED, class_colours
 from saltmine.data.labels import class_numbers
 from saltmine.datasets import make_planted
+from saltmine.extras import needing
 from saltmine.fitted.model import FittedModel, specific_class
 from saltmine.methods import METHODS, check_methods, make, ranks_for, usual_starts
 from saltmine.metrics import alteration_recall, class_rank, f_measure
@@ -21,6 +22,7 @@ from saltmine.parameters import check_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
 
 __all__ = ["Comparison", "compare"]
@@ -181,8 +183,7 @@ def figures(model: FittedModel, truth: Any = None) -> dict[str, Any]:
     0
     """
     alone, used = specific_class(model.usage_counts_) >= 0, model.usage_counts_
-    carried = np.asarray(model.components_ | model.alterations_)
-    sizes, n_using = carried.sum(axis=2), (used > 0).sum(axis=0)
+    sizes, n_using = (model.components_ | model.alterations_).sum(axis=2), (used > 0).sum(axis=0)
     found: dict[str, Any] = {
         "description_length": float(model.description_length_),
         "of_null": float(model.description_length_ / max(model.null_description_length_, 1e-300)),
@@ -229,10 +230,8 @@ def draw(table: pd.DataFrame) -> Figure:
     >>> len(draw(pd.DataFrame(rows)).axes)
     3
     """
-    try:
+    with needing("report", "The figure"):
         from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("The figure needs matplotlib; install it with: pip install 'saltmine[report]'.") from None
 
     panels = [column for column in PANELS if column in table.columns and table[column].notna().any()]
     titles = [METHODS[name].title if name in METHODS else str(name).upper() for name in table["method"]]
@@ -247,47 +246,42 @@ def draw(table: pd.DataFrame) -> Figure:
 
 
 def _panel(ax: Axes, table: pd.DataFrame, column: str, colours: list[str]) -> None:
-    places, values = np.arange(len(table)), table[column].to_numpy(dtype=np.float64)
+    values = table[column].to_numpy(dtype=np.float64)
     longest = max(values[np.isfinite(values)].max(initial=0), 1e-9)
     if column == "patterns" and "common" in table.columns:
         # A method that finds thousands must not hide the others: its bar is cut, and its number stands beside it.
         longest = max(min(longest, 4 * float(np.median(values))), 1)
-        _stacked_bars(ax, table.assign(**_cut(table, longest)))
+        bars = _stacked_bars(ax, table, longest)
     else:
-        ax.barh(places, np.nan_to_num(values), color=colours, height=0.72)
+        bars = ax.barh(np.arange(len(table)), np.nan_to_num(values), color=colours, height=0.72)
     if column == "seconds":
         ax.set_xscale("log")
         ax.set_xlim(left=max(values.min() / 2, 1e-3))
     else:
         # Room for the numbers beside the bars.
         ax.set_xlim(0, longest * 1.32)
-    for place, value in zip(places, values, strict=True):
-        if np.isfinite(value):
-            end = (min(value, longest), place)
-            ax.annotate(_number(value), end, xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
+    ax.bar_label(bars, [_number(value) if np.isfinite(value) else "" for value in values], padding=3, fontsize=8)
     ax.set_title(PANELS[column], fontsize=9)
     ax.tick_params(labelsize=8, length=0)
     ax.set_xticks([])
     ax.minorticks_off()
-    for side in ("top", "right", "bottom"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
 
 
-def _cut(table: pd.DataFrame, longest: float) -> dict[str, Any]:
-    """Return the numbers of patterns by kind, scaled so that no bar is longer than that."""
-    share = np.minimum(1, longest / np.maximum(table["patterns"].to_numpy(dtype=np.float64), 1))
-    return {column: table[column].to_numpy() * share for column in ("common", "altered", "specific")}
+def _stacked_bars(ax: Axes, table: pd.DataFrame, longest: float) -> BarContainer:
+    """Draw bars of common patterns, altered ones hatched; return those of the specific ones, which follow.
 
-
-def _stacked_bars(ax: Axes, table: pd.DataFrame) -> None:
-    """Draw bars of common patterns, altered ones hatched, followed by the specific ones."""
+    They are scaled so that no bar is longer than ``longest``.
+    """
     places = np.arange(len(table))
-    altered, common = table["altered"].to_numpy(), table["common"].to_numpy()
+    scale = np.minimum(1, longest / np.maximum(table["patterns"].to_numpy(dtype=np.float64), 1))
+    common, altered, specific = (table[column].to_numpy() * scale for column in ("common", "altered", "specific"))
     hatched: dict[str, Any] = {"hatch": "////", "edgecolor": "white", "linewidth": 0}
     ax.barh(places, common - altered, height=0.72, color=SHARED, label="common")
     ax.barh(places, altered, left=common - altered, height=0.72, color=SHARED, label="altered", **hatched)
-    ax.barh(places, table["specific"], left=common, height=0.72, color=class_colours(1)[0], label="specific")
+    bars = ax.barh(places, specific, left=common, height=0.72, color=class_colours(1)[0], label="specific")
     ax.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, handlelength=1)
+    return bars
 
 
 def _number(value: float) -> str:

@@ -23,22 +23,17 @@ class Method:
     title: str
     estimator: Any
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    # Whether it compares classes; the others describe all rows as one class.
-    knows_classes: bool = True
 
 
 METHODS: dict[str, Method] = {
     "csalt": Method("C-Salt", CSalt),
     "paper": Method("C-Salt as published", CSalt, {"algorithm": "paper"}),
-    "primp": Method("Primp", Primp, knows_classes=False),
-    "asso": Method("Asso", Asso, knows_classes=False),
+    "primp": Method("Primp", Primp),
+    "asso": Method("Asso", Asso),
     "dbssl": Method("Dbssl", Dbssl),
     "mdldbssl": Method("MdlDbssl", MdlDbssl),
     "diffnorm": Method("DiffNorm", DiffNorm),
-    "jsmf": Method("JSMF", JointNMF, {"penalty": "jsmf"}),
-    "rjsnmf": Method("RJSNMF", JointNMF, {"penalty": "rjsnmf"}),
-    "jnmf": Method("JNMF", JointNMF, {"penalty": "jnmf"}),
-    "inmf": Method("iNMF", JointNMF, {"penalty": "inmf"}),
+    **{name.lower(): Method(name, JointNMF, {"penalty": name.lower()}) for name in ("JSMF", "RJSNMF", "JNMF", "iNMF")},
 }
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from saltmine.colours import SHARED, class_colours
+from saltmine.extras import needing
 from saltmine.fitted.model import FittedModel
 from saltmine.fitted.summary import Summary, shorten
 
@@ -35,15 +35,11 @@ class Plots:
     def __init__(self, model: FittedModel) -> None:
         self._model = model
 
-    @cached_property
-    def _summary(self) -> Summary:
-        return Summary(self._model)
-
     def usage(self, ax: Axes | None = None) -> Axes:
         """Draw which row uses which pattern, rows ordered by class and similarity."""
+        model, ax = self._model, _axes(ax)
         from matplotlib.colors import ListedColormap
 
-        model, ax = self._model, _axes(ax)
         numbers = np.searchsorted(model.classes_, model.row_labels_)
         order = np.lexsort((*(~model.usage_.T)[::-1], numbers))
         used = np.where(model.usage_, numbers[:, None] + 1, 0)[order]
@@ -53,8 +49,7 @@ class Plots:
         for end in ends[:-1]:
             ax.axhline(end - 0.5, color="#444444", linewidth=0.8)
         ax.set_yticks(ends - model.class_counts_ / 2, [str(label) for label in model.classes_])
-        ax.set_xlabel("pattern")
-        ax.set_ylabel("rows")
+        ax.set(xlabel="pattern", ylabel="rows")
         return ax
 
     def patterns(self, ax: Axes | None = None) -> Axes:
@@ -67,10 +62,10 @@ class Plots:
         ax.set_xticks(range(len(model.classes_)), [str(label) for label in model.classes_])
         ax.set_ylabel("pattern")
         if model.n_components_ <= MAX_TITLES:
-            titles = [f"{pattern.number}: {self._summary.title(pattern)}" for pattern in self._summary.patterns]
+            summary = Summary(model)
+            titles = [f"{pattern.number}: {summary.title(pattern)}" for pattern in summary.patterns]
             ax.set_yticks(range(len(titles)), [shorten(title, MAX_TITLE) for title in titles])
-        bar = ax.figure.colorbar(image, ax=ax)
-        bar.set_label("share of rows that use it; dots: altered by the class")
+        ax.figure.colorbar(image, ax=ax, label="share of rows that use it; dots: altered by the class")
         return ax
 
     def wordcloud(self, pattern: int, ax: Axes | None = None, max_words: int = 100) -> Axes:
@@ -93,18 +88,17 @@ class Plots:
         ax = _axes(ax)
         ax.plot(self._model.history_, color="#1f6fb4", marker=".")
         step, value = self._model._history
-        ax.set_xlabel(step)
-        ax.set_ylabel(value)
+        ax.set(xlabel=step, ylabel=value)
         return ax
 
     def _words(self, s: int, max_words: int) -> tuple[dict[str, float], dict[str, str]]:
         """Return how often each item of a pattern occurs in the rows that use it, and its colour."""
-        summary, parts = self._summary, self._summary.patterns[s].parts
+        summary = Summary(self._model)
         # Role -1, what is shared, is last.
         palette = [*class_colours(len(summary.classes)), SHARED]
         items = sorted(
             (int(entry), int(item), part.role)
-            for part in parts
+            for part in summary.patterns[s].parts
             for entry, item in zip(part.entries, part.items, strict=True)
         )
         hits = summary.hits[:, [entry for entry, _, _ in items]].sum(axis=0)
@@ -120,21 +114,12 @@ class Plots:
 
 def draw_words(ax: Axes, sizes: dict[str, float], colours: dict[str, str]) -> None:
     """Draw a word cloud with the given size and colour of each word."""
-    try:
+    with needing("report", "A word cloud"):
         from wordcloud import WordCloud
-    except ImportError:
-        raise ImportError("Word clouds need the package wordcloud: pip install 'saltmine[report]'.") from None
-    cloud = WordCloud(
-        width=800,
-        height=500,
-        background_color="white",
-        random_state=0,
-        prefer_horizontal=1.0,
-        # Sizes follow the values, and the largest word leaves room for the others: equal values, equal sizes.
-        relative_scaling=1.0,
-        max_font_size=_largest_size(sizes, 800 * 500),
-        color_func=lambda word, **_: colours[word],
-    )
+    style = {"width": 800, "height": 500, "background_color": "white", "prefer_horizontal": 1.0, "random_state": 0}
+    # Sizes follow the values, and the largest word leaves room for the others: equal values, equal sizes.
+    scale = {"relative_scaling": 1.0, "max_font_size": _largest_size(sizes, 800 * 500)}
+    cloud = WordCloud(**style, **scale, color_func=lambda word, **_: colours[word])
     ax.imshow(cloud.generate_from_frequencies(sizes), interpolation="bilinear")
     ax.set_axis_off()
 
@@ -149,8 +134,6 @@ def _largest_size(sizes: dict[str, float], area: int) -> int:
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
-    try:
+    with needing("report", "A plot"):
         import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError("Plots need matplotlib: pip install 'saltmine[report]'.") from None
     return plt.subplots(layout="constrained")[1]

@@ -187,7 +187,7 @@ def test_without_matplotlib_there_is_no_figure_and_a_failed_method_is_told(data,
     result = run("compare", data, "--methods", "asso,dbssl", "-o", tmp_path / "out", "-q")
     assert result.exit_code == 0
     assert "dbssl is left out: Candidates from frequent item sets need mlxtend" in result.stderr
-    assert "The figure needs matplotlib" in result.stderr
+    assert "The figure needs the library matplotlib" in result.stderr
     assert "comparison.png" not in result.stdout
     assert not (tmp_path / "out" / "comparison.png").exists()
     told = run("compare", data, "--methods", "asso,dbssl", "-o", tmp_path / "out", "-q", "--json")

@@ -96,9 +96,8 @@ def report(model: Path, output: Path, title: str | None) -> None:
       saltmine report out/model.salt
       saltmine report out/model.salt -o talk.html --title "Baskets of two shops"
     """
-    fitted = load_model(model)
     with user_mistakes():
-        write_report(fitted, output, title)
+        write_report(load(model), output, title)
     click.echo(str(output))
 
 
@@ -128,13 +127,9 @@ def _key(label: Any) -> str:
 
 def usage_table(usage: NDArray[np.bool_], table: Table, labels: Any = None) -> pd.DataFrame:
     """Return a row per row of the data with its name, class and group where known, and a 0/1 column per pattern."""
-    columns: dict[str, Any] = {"row": row_names_of(table)}
-    if labels is not None:
-        columns["class"] = labels
-    if table.groups is not None:
-        columns["group"] = table.groups
+    columns = {"row": row_names_of(table), "class": labels, "group": table.groups}
     patterns = {f"pattern_{s}": usage[:, s].astype(np.int8) for s in range(usage.shape[1])}
-    return pd.DataFrame(columns | patterns)
+    return pd.DataFrame({name: values for name, values in columns.items() if values is not None} | patterns)
 
 
 def _write_table(table: pd.DataFrame, output: Path | None, as_json: bool) -> None:

@@ -20,6 +20,7 @@ from saltmine.comparison import Comparison
 from saltmine.methods import METHODS, check_methods
 
 TABLE, PAGE, FIGURE = "comparison.csv", "comparison.md", "comparison.png"
+NAMES = ", ".join(METHODS)
 #: Headings of columns in the terminal and the page that differ from their names.
 HEADINGS = {"description_length": "nats", "rss": "RSS", "f_measure": "F", "alteration_recall": "rec V"}
 #: Number formats of columns that are not plain counts.
@@ -42,9 +43,7 @@ def parse_methods(ctx: click.Context, param: click.Parameter, value: str) -> lis
 @click.command()
 @options.DATA
 @options.add_options(*options.READING, *options.PREPARING)
-@click.option(
-    "--methods", default="all", callback=parse_methods, help=f"Names separated by commas: {', '.join(METHODS)}."
-)
+@click.option("--methods", default="all", callback=parse_methods, help=f"Names separated by commas: {NAMES}.")
 @options.add_options(options.RANKS, options.MAX_TIME, options.TRUTH, options.RESTARTS, options.SEED, options.BINARIZE)
 @options.output_option("out/compare", "Folder for the results.")
 @options.add_options(options.FORCE, options.JSON, options.QUIET)

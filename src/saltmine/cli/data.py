@@ -116,8 +116,9 @@ def read_for_model(path: Path, model: Any, given: dict[str, Any], notes: Notes) 
         if model.preparation_ is None:
             return _aligned(table, model, path, notes), table
         if table.frame is None:
-            mismatch = "is a matrix, but the model was made from a table"
-            raise WrongUse(f"{path} {mismatch}; give it one with the same columns.")
+            raise WrongUse(
+                f"{path} is a matrix, but the model was made from a table; give it one with the same columns."
+            )
         return model.preparation_.items_of(table.frame), table
 
 
@@ -171,8 +172,7 @@ def _aligned(table: Table, model: Any, path: Path, notes: Notes) -> Any:
         notes.say(f"{len(names) - len(present):,} items that the model does not know are left out.")
     ones = np.ones(len(present), dtype=np.int8)
     picker = sp.csr_array((ones, (wanted[present], present)), shape=(len(names), len(known)))
-    aligned = cells @ picker
-    return aligned if isinstance(cells, np.ndarray) else sp.csr_array(aligned)
+    return cells @ picker if isinstance(cells, np.ndarray) else sp.csr_array(cells @ picker)
 
 
 def row_names_of(table: Table) -> list[str]:

@@ -55,8 +55,7 @@ def draw(model: CSalt, path: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    shown = min(SHOWN, model.n_components_)
-    columns = 6
+    shown, columns = min(SHOWN, model.n_components_), 6
     figure = Figure(figsize=(9, 1.2 + 1.75 * -(-shown // columns)), layout="constrained")
     axes = np.atleast_1d(figure.subplots(-(-shown // columns), columns)).ravel()
     for s, ax in enumerate(axes):
@@ -73,6 +72,7 @@ def draw(model: CSalt, path: Path) -> None:
 
 @click.command()
 @options.output_option("out/demo", "Folder.")
+@user_mistakes()
 def demo(output: Path) -> None:
     """Compare handwritten threes and eights; write a picture and a report.
 
@@ -80,11 +80,6 @@ def demo(output: Path) -> None:
     Example:
       saltmine demo -o out/demo
     """
-    with user_mistakes():
-        _run(output)
-
-
-def _run(output: Path) -> None:
     X, y = load_digits(return_X_y=True)
     chosen = np.isin(y, DIGITS)
     X, y = X[chosen], y[chosen]
@@ -108,7 +103,6 @@ def _run(output: Path) -> None:
     print(f"\nThe report, with all of them, is in {output / 'report.html'}.")
     try:
         draw(model, output / "digits.png")
+        print(f"The picture is in {output / 'digits.png'}.")
     except ImportError:
         print("There is no picture: it needs matplotlib (pip install 'saltmine[report]').")
-    else:
-        print(f"The picture is in {output / 'digits.png'}.")

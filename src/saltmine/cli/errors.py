@@ -82,8 +82,8 @@ def user_mistakes(prefix: str = "") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise (Failed if error.errno in _DISK_ERRORS else WrongUse)(f"{prefix}{reason}.") from error
+        kind = Failed if error.errno in _DISK_ERRORS else WrongUse
+        raise kind(f"{prefix}{error.strerror or error}.") from error
     except ClusterError as error:
         raise Failed(f"{prefix}{error}") from error
     except (ValueError, ImportError) as error:

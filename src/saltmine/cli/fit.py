@@ -38,10 +38,10 @@ IGNORED = ("seed", "jobs")
 
 TAU = "Confidence of the associations of asso, dbssl and mdldbssl; chosen by description length if not given."
 CANDIDATES = "Where patterns of dbssl and mdldbssl come from; item sets need mlxtend."
+METHOD = "csalt compares classes, primp and asso need none; the others are baselines."
+IMAGE = "Size of the image of which columns are pixels."
 SEARCHING = (
-    options.choice(
-        "--method", METHODS, "csalt", "csalt compares classes, primp and asso need none; the others are baselines."
-    ),
+    options.choice("--method", METHODS, "csalt", METHOD),
     click.option("--max-rank", type=options.COUNT, help="Maximum number of patterns; automatic if not given."),
     click.option("--alpha", type=click.FloatRange(0, 1, True, True), default=0.01, help="Level of significance."),
     options.RESTARTS,
@@ -60,9 +60,7 @@ SEARCHING = (
 WRITING = (
     options.output_option("out", "Folder for the results."),
     click.option("--title", help="Title of the report."),
-    click.option(
-        "--image", metavar="HxW", callback=options.parse_image, help="Size of the image of which columns are pixels."
-    ),
+    click.option("--image", metavar="HxW", callback=options.parse_image, help=IMAGE),
     options.FORCE,
 )
 
@@ -92,8 +90,9 @@ def fit(data: Path, **given: Any) -> None:
     notes = Notes(given["quiet"])
     # A model file is a zip archive.
     with atomic_folder(given["output"], FILES, (MODEL, b"PK"), force=given["force"]) as folder:
-        otherwise = ", or look for patterns without classes with --method primp"
-        items = read_items(data, given, notes, otherwise if METHODS[given["method"]].knows_classes else None)
+        needs_classes = METHODS[given["method"]].estimator._knows_classes
+        otherwise = ", or look for patterns without classes with --method primp" if needs_classes else None
+        items = read_items(data, given, notes, otherwise)
         facts = about(data, items, given)
         begin = time.perf_counter()
         model = _fit(items, given)
@@ -127,8 +126,7 @@ def _fit(items: Items, given: dict[str, Any]) -> Any:
 
 def options_of(method: str) -> set[str]:
     """Return the options of the search that a method has."""
-    parameters = parameters_of(method)
-    known = {option for option, parameter in PARAMETERS.items() if parameter in parameters}
+    known = {option for option, parameter in PARAMETERS.items() if parameter in parameters_of(method)}
     # The alpha of JointNMF is a weight, not a level.
     other = {"alpha"} if METHODS[method].estimator is JointNMF else set()
     return (known | ({"ranks"} if ranks_for(method, 1, 1) else set())) - other
@@ -136,9 +134,8 @@ def options_of(method: str) -> set[str]:
 
 def _refuse_other_options(method: str) -> None:
     """Refuse options that were given and that the method does not have."""
-    context = click.get_current_context()
     for option in (*PARAMETERS, "ranks"):
-        given = context.get_parameter_source(option) is not ParameterSource.DEFAULT
+        given = click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
         if given and option not in IGNORED and option not in options_of(method):
             others = ", ".join(name for name in METHODS if option in options_of(name))
             raise WrongUse(f"--{option.replace('_', '-')} is not for {method} but for {others}; leave it out.")

@@ -35,10 +35,7 @@ class Commands(OneLineErrors):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command."""
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
-        return command
+        return getattr(import_module(COMMANDS[cmd_name][0]), cmd_name) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""

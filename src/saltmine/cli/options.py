@@ -93,27 +93,18 @@ PREPARING = (
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts.")
 QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 SEED = click.option("--seed", type=click.IntRange(min=0), default=0, help="The same seed gives the same result.")
-BINARIZE = click.option(
-    "--binarize", type=float, metavar="NUMBER", help="Values of a matrix above it become ones, as 0 for counts."
-)
+ONES = "Values of a matrix above it become ones, as 0 for counts."
+BINARIZE = click.option("--binarize", type=float, metavar="NUMBER", help=ONES)
 FORCE = click.option("--force", is_flag=True, help="Replace files in the folder that are not from an earlier run.")
-RANKS = click.option(
-    "--ranks",
-    metavar="NUMBERS",
-    callback=parse_ranks,
-    help="Maximum number of patterns: shared ones, then those of each class, as 8,4,4 (8,4 is 4 for every class), for "
-    "dbssl, jsmf, rjsnmf and jnmf; asso and inmf take the sum. The other methods find the number themselves.",
-)
-RESTARTS = click.option(
-    "--restarts",
-    type=COUNT,
-    help="Random starts, of which the best model is kept; if not given, 5 for csalt and primp, and 1 for the others "
-    "and for more than a million cells.",
-)
+MAX_PATTERNS = """Maximum number of patterns: shared ones, then those of each class, as 8,4,4 (8,4 is 4 for every
+class), for dbssl, jsmf, rjsnmf and jnmf; asso and inmf take the sum. The other methods find the number themselves."""
+RANKS = click.option("--ranks", metavar="NUMBERS", callback=parse_ranks, help=MAX_PATTERNS)
+STARTS = """Random starts, of which the best model is kept; if not given, 5 for csalt and primp, and 1 for the others
+and for more than a million cells."""
+RESTARTS = click.option("--restarts", type=COUNT, help=STARTS)
 TRUTH = click.option("--truth", type=PATH, help="File of planted data; DATA itself if it is one.")
-MAX_TIME = click.option(
-    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Time limit of diffnorm."
-)
+POSITIVE = click.FloatRange(min=0, min_open=True)
+MAX_TIME = click.option("--max-time", type=POSITIVE, metavar="SECONDS", help="Time limit of diffnorm.")
 
 
 def add_options(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:

@@ -44,8 +44,7 @@ def as_json(values: Any) -> str:
     ]
     """
     # Python writes them as NaN and Infinity, which it calls constants; JSON has no such thing.
-    finite = json.loads(json.dumps(values), parse_constant=lambda _: None)
-    return json.dumps(finite, indent=1)
+    return json.dumps(json.loads(json.dumps(values), parse_constant=lambda _: None), indent=1)
 
 
 def terminal_width(otherwise: int) -> int:
@@ -81,9 +80,8 @@ def markdown_table(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> s
     cells = [list(headings), *(list(line) for line in lines)]
     widths = [max(len(line[k]) for line in cells) for k in range(len(headings))]
     rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
-    rows = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in cells
-    ]
+    padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in cells]
+    rows = ["| " + " | ".join(line) + " |" for line in padded]
     return "\n".join([rows[0], rule, *rows[1:]])
 
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from saltmine.data.threads import cut
 from saltmine.data.validation import BinaryMatrix
+from saltmine.fitted.model import Bools, Counts
 
 # Pseudo-count for patterns and items that a class never used: the code exists, but it is long.
 PSEUDO_COUNT = 0.5
 # Gains are compared after rounding, so that rounding errors never decide.
 DECIMALS = 9
 
-Bools = NDArray[np.bool_]
 Nats = NDArray[np.float64]
 
 
@@ -32,9 +32,7 @@ class CodeTable:
     item_nats: Nats
 
     @classmethod
-    def from_counts(
-        cls, patterns: Bools, usage: NDArray[np.int64], noise: NDArray[np.int64], occurs: Bools
-    ) -> CodeTable:
+    def from_counts(cls, patterns: Bools, usage: Counts, noise: Counts, occurs: Bools) -> CodeTable:
         """Return the table of a class from its counts of pattern usage and of errors per item.
 
         Items that occur nowhere in the training data take no share of the code, so that empty columns change

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     # The module imports this one.
     from saltmine.fitted.stability import Stability
 
+Bools = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
 
 @runtime_checkable
 class FittedModel(Protocol):
@@ -20,24 +25,24 @@ class FittedModel(Protocol):
 
     n_components_: int
     n_features_in_: int
-    components_: NDArray[np.bool_]
-    alterations_: NDArray[np.bool_]
-    usage_: NDArray[np.bool_]
+    components_: Bools
+    alterations_: Bools
+    usage_: Bools
     classes_: NDArray[Any]
-    class_counts_: NDArray[np.int64]
+    class_counts_: Counts
     row_labels_: NDArray[Any]
     row_names_: NDArray[Any] | None
-    usage_counts_: NDArray[np.int64]
-    item_counts_: NDArray[np.int64]
-    noise_counts_: NDArray[np.int64]
-    carrier_counts_: NDArray[np.int64]
-    pattern_evidence_: NDArray[np.float64]
-    alteration_evidence_: NDArray[np.float64]
-    pattern_gain_: NDArray[np.float64]
-    alteration_gain_: NDArray[np.float64]
+    usage_counts_: Counts
+    item_counts_: Counts
+    noise_counts_: Counts
+    carrier_counts_: Counts
+    pattern_evidence_: Floats
+    alteration_evidence_: Floats
+    pattern_gain_: Floats
+    alteration_gain_: Floats
     description_length_: float
     null_description_length_: float
-    history_: NDArray[np.float64]
+    history_: Floats
     stability_: Stability | None
     about_: dict[str, Any]
     _items: ItemCounts
@@ -54,7 +59,7 @@ class FittedModel(Protocol):
         """Return the parameters of the estimator."""
 
 
-def specific_class(usage_counts: NDArray[Any]) -> NDArray[np.intp]:
+def specific_class(usage_counts: NDArray[Any]) -> Indices:
     """Return the class that alone uses each pattern; -1 where several classes do, or where there is only one class.
 
     Parameters

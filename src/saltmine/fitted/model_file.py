@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -196,18 +197,10 @@ def _demand(holds: bool, otherwise: str) -> None:
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters that are plain values; a callback, a generator, a device or a cluster belong to the run."""
-    values = {name: _plain(value) for name, value in estimator.get_params(deep=False).items()}
-    # None is a value; NotImplemented marks parameters without a plain one.
-    return {name: v for name, v in values.items() if v is not NotImplemented and name not in _RUN_PARAMETERS}
-
-
-def _plain(value: Any) -> Any:
-    """Return a number, a text or a list of them as JSON can hold it, else NotImplemented."""
-    value = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (list, tuple)):
-        entries = [_plain(entry) for entry in value]
-        return NotImplemented if any(entry is NotImplemented for entry in entries) else entries
-    return NotImplemented
+    """Return the parameters that JSON can hold; a callback, a generator, a device or a cluster belong to the run."""
+    plain = {}
+    for name, value in estimator.get_params(deep=False).items():
+        # Numbers and arrays of numpy become plain ones; what has no such form is left out.
+        with suppress(AttributeError, TypeError):
+            plain[name] = json.loads(json.dumps(value, default=lambda part: part.tolist()))
+    return {name: value for name, value in plain.items() if name not in _RUN_PARAMETERS}

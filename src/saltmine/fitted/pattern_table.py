@@ -9,15 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from saltmine.data.item_counts import entries
-from saltmine.fitted.model import FittedModel, specific_class
+from saltmine.fitted.model import Bools, Counts, FittedModel, Floats, Indices, specific_class
 from saltmine.mdl.class_tests import correct, highest_of_all
 
 COMMON = "common"
 SHARED, ADDED, ONLY = "shared", "added", "only"
-
-Indices = NDArray[np.intp]
-Counts = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def pattern_table(model: FittedModel) -> pd.DataFrame:
@@ -45,9 +41,7 @@ def pattern_table(model: FittedModel) -> pd.DataFrame:
         used = model.usage_counts_[a, pattern]
         support = _share(hits[a], used)
         share = _share(model.item_counts_[a, item], np.full(len(item), model.class_counts_[a]))
-        columns[f"usage_{label}"] = used
-        columns[f"support_{label}"] = support
-        columns[f"share_{label}"] = share
+        columns |= {f"usage_{label}": used, f"support_{label}": support, f"share_{label}": share}
         columns[f"lift_{label}"] = _share(support, share)
     return pd.DataFrame(columns)
 
@@ -57,9 +51,7 @@ def role_names(classes: NDArray[Any]) -> NDArray[Any]:
     return np.array([f"class {label}" if str(label) == COMMON else str(label) for label in classes] + [COMMON])
 
 
-def _kinds(
-    model: FittedModel, pattern: Indices, item: Indices, owner: Indices, is_specific: NDArray[np.bool_]
-) -> NDArray[Any]:
+def _kinds(model: FittedModel, pattern: Indices, item: Indices, owner: Indices, is_specific: Bools) -> NDArray[Any]:
     # An alteration larger than what it alters is a pattern of its own (the paper's Table 1 counts so).
     sizes = np.concatenate([model.components_.sum(axis=1)[None], model.alterations_.sum(axis=2)])
     has_one_owner = model.alterations_.sum(axis=0)[pattern, item] == 1
@@ -97,8 +89,7 @@ def _test_added(model: FittedModel, pattern: Indices, item: Indices, owner: Indi
     conditional = model.components_.sum(axis=1)[pattern] >= 2
     rows = np.where(conditional, model.carrier_counts_[:, pattern], model.class_counts_[:, None])
     hits = np.where(conditional, carrier_hits, model.item_counts_[:, item])
-    lacks = ~model.alterations_[:, pattern, item]
-    return highest_of_all(owner, hits, rows, lacks)
+    return highest_of_all(owner, hits, rows, ~model.alterations_[:, pattern, item])
 
 
 def _alteration_or_pattern(pattern: Indices, owner: Indices, patterns: Floats, alterations: Floats) -> Floats:

@@ -6,15 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from saltmine.data.item_counts import entries
-from saltmine.fitted.model import specific_class
+from saltmine.fitted.model import Bools, Counts, Floats, Indices, specific_class
 
-Bools = NDArray[np.bool_]
-Shares = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Entries = tuple[Indices, Indices, Indices]
 
 # Attempts to draw groups until every class is there.
@@ -41,15 +37,14 @@ class Stability:
     """
 
     refits: int
-    patterns: Shares
-    alterations: Shares
-    entries: Shares
+    patterns: Floats
+    alterations: Floats
+    entries: Floats
 
 
-def carried(components: Bools, alterations: Bools, usage_counts: NDArray[np.int64]) -> Bools:
+def carried(components: Bools, alterations: Bools, usage_counts: Counts) -> Bools:
     """Return the items that each pattern has in every class that uses it, (r, c, n)."""
-    used = usage_counts.T[:, :, None] > 0
-    return (components[:, None] | alterations.transpose(1, 0, 2)) & used
+    return (components[:, None] | alterations.transpose(1, 0, 2)) & (usage_counts.T[:, :, None] > 0)
 
 
 def bootstrap_rows(numbers: Indices, rng: np.random.Generator, groups: Indices | None = None) -> Indices:
@@ -80,17 +75,12 @@ def _bootstrap_groups(numbers: Indices, rng: np.random.Generator, groups: Indice
     raise ValueError("Draws of groups keep missing a class that too few groups have; assess stability without groups.")
 
 
-def compare(
-    components: Bools, alterations: Bools, usage_counts: NDArray[np.int64], refits: Iterable[Bools]
-) -> Stability:
+def compare(components: Bools, alterations: Bools, usage_counts: Counts, refits: Iterable[Bools]) -> Stability:
     """Return how often every part of a model is found in the refits, each given as the result of `carried`."""
     original = carried(components, alterations, usage_counts)
     parts = entries(components, alterations)
-    patterns = np.zeros(len(components))
-    found = np.zeros(len(parts[0]))
-    altered = alterations.any(axis=2)
-    kept = np.zeros(altered.shape)
-    n = 0
+    altered, n = alterations.any(axis=2), 0
+    patterns, found, kept = np.zeros(len(components)), np.zeros(len(parts[0])), np.zeros(altered.shape)
     for refit in refits:
         n += 1
         partner = _partners(original, refit)
@@ -128,11 +118,10 @@ def _entries_found(original: Bools, refit: Bools, partner: Indices, parts: Entri
     here = np.flatnonzero(partner[pattern] >= 0)
     before, after = original[pattern[here], :, item[here]], refit[partner[pattern[here]], :, item[here]]
     using = np.asarray(original.any(axis=2))[pattern[here]]
-    alone_again = (after == before).all(axis=1)
-    shared_again = (after >= before).all(axis=1)
+    alone_again, shared_again = (after == before).all(axis=1), (after >= before).all(axis=1)
     added_again = after[np.arange(len(here)), owner[here]] & (using & ~before & ~after).any(axis=1)
-    is_specific = specific_class(using.T) >= 0
-    found[here] = np.select([is_specific, owner[here] < 0], [alone_again, shared_again], added_again)
+    kinds = [specific_class(using.T) >= 0, owner[here] < 0]
+    found[here] = np.select(kinds, [alone_again, shared_again], added_again)
     return found
 
 

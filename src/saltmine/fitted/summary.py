@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from saltmine.data.item_counts import entries
-from saltmine.fitted.model import FittedModel, specific_class
+from saltmine.fitted.model import Counts, FittedModel, Floats, Indices, specific_class
 from saltmine.fitted.pattern_table import ADDED, ONLY, SHARED, pattern_table, role_names
-
-Indices = NDArray[np.intp]
 
 ALTERED = "altered"
 _NUMBERS = ("evidence", "gain", "p_value", "q_value", "stability")
@@ -102,6 +99,12 @@ class Summary:
     model : fitted estimator
     table : DataFrame
         The result of `CSalt.patterns`.
+    columns : dict of (entries,) float
+        Evidence, gain, p-value, q-value and stability (where assessed) of the table.
+    source : str
+        Where the data came from, if that is known.
+    density : float
+        Share of ones in the data.
     classes : list of ClassSummary
     patterns : list of PatternSummary
     roles : list of str
@@ -110,6 +113,8 @@ class Summary:
         The class number of every row.
     hits : (c, entries) int
         Rows of every class that use the pattern and have the item, for every row of the table.
+    answer : str
+        One or two sentences that say what the model found.
 
     Examples
     --------
@@ -127,22 +132,26 @@ class Summary:
             given = type(model).__name__
             raise TypeError(f"A report shows a fitted estimator of saltmine such as CSalt, not {given!r}.")
         self.model = model
+        self.source = str(model.about_.get("source") or "")
         self.table = pattern_table(model)
+        names = [name for name in _NUMBERS if name in self.table.columns]
+        self.columns: dict[str, Floats] = {name: self.table[name].to_numpy(np.float64) for name in names}
         self.row_classes = np.searchsorted(model.classes_, model.row_labels_)
+        self.density = float(model.item_counts_.sum() / (len(self.row_classes) * model.n_features_in_))
         self.classes = _classes(model, self.row_classes)
         self.roles: list[str] = role_names(model.classes_).tolist()
         pattern, item, owner = entries(model.components_, model.alterations_)
         self.hits = model._items.hits_of(pattern, item, owner)[0]
         self.patterns = [_pattern(model, s) for s in range(model.n_components_)]
         self._fill_parts(pattern, item, owner)
+        self.answer = answer(self.classes, self.patterns, model._is_tested, model._can_alter)
 
     def _fill_parts(self, pattern: Indices, item: Indices, owner: Indices) -> None:
         """Give every pattern its parts: entries of the same role and kind, strongest first."""
         stability = self.model.stability_
         role = np.where(owner < 0, specific_class(self.model.usage_counts_)[pattern], owner)
         kind = self.table["kind"].to_numpy(dtype=object).astype(str)
-        strength = _strength(self.model, self.hits, pattern, item, role)
-        order = np.lexsort((item, -strength, kind, role, pattern))
+        order = np.lexsort((item, -_strength(self.model, self.hits, pattern, item, role), kind, role, pattern))
         keys = np.stack([pattern, role, np.unique(kind, return_inverse=True)[1]])[:, order]
         begins = np.flatnonzero((np.diff(keys, prepend=-2) != 0).any(axis=0))
         for rows in np.split(order, begins[1:]) if len(order) else []:
@@ -154,32 +163,12 @@ class Summary:
             self.patterns[s].parts.append(part)
 
     @cached_property
-    def columns(self) -> dict[str, NDArray[np.float64]]:
-        """Evidence, gain, p-value, q-value and stability (where assessed) of the table as arrays."""
-        return {name: self.table[name].to_numpy(np.float64) for name in _NUMBERS if name in self.table.columns}
-
-    @cached_property
     def item_names(self) -> list[str | int]:
         """Name of every column, or its number where the data had no names."""
         names = self.model._item_names
         if names is None:
             return list(range(int(self.model.n_features_in_)))
         return [name if isinstance(name, int) else shorten(str(name), MAX_NAME) for name in names.tolist()]
-
-    @property
-    def source(self) -> str:
-        """Where the data came from, if that is known."""
-        return str(self.model.about_.get("source") or "")
-
-    @property
-    def density(self) -> float:
-        """Share of ones in the data."""
-        return float(self.model.item_counts_.sum() / (len(self.row_classes) * self.model.n_features_in_))
-
-    @cached_property
-    def answer(self) -> str:
-        """One or two sentences that say what the model found."""
-        return answer(self.classes, self.patterns, self.model._is_tested, self.model._can_alter)
 
     @cached_property
     def facts(self) -> list[str]:
@@ -188,12 +177,9 @@ class Summary:
         sizes = ", ".join(f"{entry.rows:,} {class_in_sentence(entry.name)}" for entry in named)
         rest = len(self.classes) - len(named)
         split = f" ({sizes}{f' and {rest} more classes' if rest else ''})" if len(self.classes) > 1 else ""
-        return [
-            *([self.source] if self.source else []),
-            f"{_count(len(self.row_classes), 'row')}{split}",
-            _count(int(self.model.n_features_in_), "column"),
-            f"{percent(self.density)} of the cells are ones",
-        ]
+        shape = [f"{_count(len(self.row_classes), 'row')}{split}", _count(int(self.model.n_features_in_), "column")]
+        facts = [self.source, *shape, f"{percent(self.density)} of the cells are ones"]
+        return [fact for fact in facts if fact]
 
     def title(self, pattern: PatternSummary) -> str:
         """Return the strongest items of a pattern as its title."""
@@ -241,9 +227,7 @@ def _pattern(model: FittedModel, s: int) -> PatternSummary:
     return PatternSummary(s, kind, specific, size, model.usage_counts_[:, s].tolist(), evidence, gain, stability, [])
 
 
-def _strength(
-    model: FittedModel, hits: NDArray[np.int64], pattern: Indices, item: Indices, role: Indices
-) -> NDArray[np.float64]:
+def _strength(model: FittedModel, hits: Counts, pattern: Indices, item: Indices, role: Indices) -> Floats:
     """Return how typical each item is of its pattern: hits times the logarithm of the lift.
 
     An item that all rows have has strength 0. Items of one class are counted in that class only.
@@ -252,8 +236,7 @@ def _strength(
     for a, size in enumerate(model.class_counts_):
         used, count = model.usage_counts_[a, pattern], model.item_counts_[a, item]
         here = ((role < 0) | (role == a)) & (hits[a] > 0)
-        lift = hits[a, here] / used[here] * size / count[here]
-        strength[here] += hits[a, here] * np.log(lift)
+        strength[here] += hits[a, here] * np.log(hits[a, here] / used[here] * size / count[here])
     # Rounded, so that equal items stay in their order whatever the last digit.
     return np.round(strength, 6)
 
@@ -404,6 +387,5 @@ def _is(count: int) -> str:
 
 
 def _count(count: int, noun: str) -> str:
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count:,} {noun}es" if noun.endswith("s") else f"{count:,} {noun}s"
+    plural = "" if count == 1 else "es" if noun.endswith("s") else "s"
+    return f"{count:,} {noun}{plural}"

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Names = Sequence[Any] | NDArray[Any] | None
+
 ITEMS, WORDS, LOCI, PIXELS = "items", "words", "loci", "pixels"
 
 _PIXEL = re.compile(r"(?:pixel|px)[ _-]?(\d+)[ _x,-](\d+)$", re.IGNORECASE)
@@ -33,7 +35,7 @@ class Layout:
     n_places: int
 
 
-def kind_of_items(names: Sequence[Any] | NDArray[Any] | None, about: dict[str, Any]) -> str:
+def kind_of_items(names: Names, about: dict[str, Any]) -> str:
     """Return the kind of the items: as the reader of the file said, else as most of their names suggest.
 
     Examples
@@ -47,24 +49,16 @@ def kind_of_items(names: Sequence[Any] | NDArray[Any] | None, about: dict[str, A
         return str(about["kind"])
     if about.get("image") is not None:
         return PIXELS
-    if names is not None and len(names):
-        texts = [name for name in names if isinstance(name, str)]
-        if _look_like(texts, names, _PIXEL):
-            return PIXELS
-        if _look_like(texts, names, _SURE_LOCUS):
-            return LOCI
-        if (
-            len(names) >= _MIN_WORDS
-            and _look_like(texts, names, _WORD)
-            and sum(map(str.islower, texts)) > 0.9 * len(names)
-        ):
-            return WORDS
+    names = () if names is None else names
+    texts, most = [name for name in names if isinstance(name, str)], 0.9 * len(names)
+    may_be_words = len(names) >= _MIN_WORDS and sum(map(str.islower, texts)) > most
+    for kind, pattern in ((PIXELS, _PIXEL), (LOCI, _SURE_LOCUS), (WORDS, _WORD)):
+        if (kind != WORDS or may_be_words) and sum(pattern.match(text) is not None for text in texts) > most:
+            return kind
     return ITEMS
 
 
-def layout_of(
-    kind: str, names: Sequence[Any] | NDArray[Any] | None, n_items: int, about: dict[str, Any], max_places: int
-) -> Layout | None:
+def layout_of(kind: str, names: Names, n_items: int, about: dict[str, Any], max_places: int) -> Layout | None:
     """Return the places of the items; None where they have none, or more than a page can hold."""
     if kind == PIXELS:
         image = _image(names, n_items, about.get("image"))
@@ -74,11 +68,7 @@ def layout_of(
     return None
 
 
-def _look_like(texts: list[str], names: Sequence[Any] | NDArray[Any], pattern: re.Pattern[str]) -> bool:
-    return sum(pattern.match(text) is not None for text in texts) > 0.9 * len(names)
-
-
-def _image(names: Sequence[Any] | NDArray[Any] | None, n_items: int, size: Sequence[int] | None) -> Layout | None:
+def _image(names: Names, n_items: int, size: Sequence[int] | None) -> Layout | None:
     found = [_PIXEL.match(str(name)) for name in names] if names is not None else []
     if found and all(found):
         row, column = np.array([[int(part) for part in match.groups()] for match in found if match]).T
@@ -97,8 +87,7 @@ def _image(names: Sequence[Any] | NDArray[Any] | None, n_items: int, size: Seque
 
 
 def _chromosomes(names: list[str], max_bins: int) -> Layout | None:
-    found = [_LOCUS.match(name) for name in names]
-    where = [(match[1], int(match[2])) if match else ("", -1) for match in found]
+    where = [(match[1], int(match[2])) if match else ("", -1) for match in map(_LOCUS.match, names)]
     longest: dict[str, int] = {}
     for chromosome, position in where:
         longest[chromosome] = max(longest.get(chromosome, 0), position)
@@ -112,13 +101,9 @@ def _chromosomes(names: list[str], max_bins: int) -> Layout | None:
     first = dict(zip(drawn, (np.cumsum(bins) - bins).tolist(), strict=True))
     last = dict(zip(drawn, (np.cumsum(bins) - 1).tolist(), strict=True))
     place = [min(first[c] + int(at * per_base), last[c]) if c in first else -1 for c, at in where]
-    shape = {
-        "kind": LOCI,
-        "chromosomes": [
-            {"name": name, "bins": int(n), "length": longest[name]} for name, n in zip(drawn, bins, strict=True)
-        ],
-        "left_out": len(longest) - len(drawn),
-    }
+    sizes = zip(drawn, bins.tolist(), strict=True)
+    chromosomes = [{"name": name, "bins": n_bins, "length": longest[name]} for name, n_bins in sizes]
+    shape = {"kind": LOCI, "chromosomes": chromosomes, "left_out": len(longest) - len(drawn)}
     return Layout(shape, np.array(place, dtype=np.int64), int(bins.sum()))
 
 

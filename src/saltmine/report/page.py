@@ -99,9 +99,7 @@ def as_json(data: Any) -> str:
     ["\u003c/script\u003e"]
     """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for letter in "<>&\u2028\u2029":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return text
+    return text.translate({ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"})
 
 
 def _asset(name: str) -> str:
@@ -111,10 +109,8 @@ def _asset(name: str) -> str:
 def _policy(css: str, script: str) -> str:
     """Return a security policy that allows the page's own style and script and nothing else."""
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script)]
-    return (
-        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
+    own = f"style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'"
+    return f"default-src 'none'; {own}; img-src data: blob:; base-uri 'none'; form-action 'none'"
 
 
 def outline(summary: Summary) -> list[str]:

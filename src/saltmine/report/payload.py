@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 
 from saltmine.colours import SHARED as SHARED_COLOUR
 from saltmine.colours import class_colours
-from saltmine.fitted.model import FittedModel
+from saltmine.fitted.model import Bools, Counts, FittedModel, Indices
 from saltmine.fitted.summary import Part, PatternSummary, Summary, significant
 from saltmine.report.layout import Layout, kind_of_items, layout_of
 from saltmine.version import __version__
-
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 
 # Items shown of a part: the first of these limits with which all of them take less than the budget of characters.
 LIMITS = (150, 75, 40, 20, 10, 5)
@@ -48,11 +45,12 @@ def payload(model: FittedModel | Summary, title: str | None = None) -> dict[str,
     """
     summary = model if isinstance(model, Summary) else Summary(model)
     model, found = summary.model, bool(summary.patterns)
+    otherwise = f"Patterns in {summary.source}" if summary.source else "Patterns"
     kind = kind_of_items(model._item_names, model.about_)
     colours = class_colours(len(summary.classes))
     usage = (model.usage_, summary.row_classes, model.usage_counts_, model.row_names_)
     return {
-        "title": _title(title, model.about_),
+        "title": str(title or model.about_.get("title") or otherwise),
         "source": summary.source,
         "method": _method(model),
         "method_source": model._source,
@@ -76,11 +74,6 @@ def payload(model: FittedModel | Summary, title: str | None = None) -> dict[str,
     }
 
 
-def _title(title: str | None, about: dict[str, Any]) -> str:
-    otherwise = f"Patterns in {about['source']}" if about.get("source") else "Patterns"
-    return str(title or about.get("title") or otherwise)
-
-
 def _method(model: FittedModel) -> str:
     """Return the call that made the model, with the parameters that differ from the defaults."""
     defaults = {name: repr(value) for name, value in type(model)().get_params().items()}
@@ -95,8 +88,7 @@ def _differences(summary: Summary) -> list[dict[str, Any]]:
     shares = counts / summary.model.class_counts_[:, None]
     spread = shares.max(axis=0) - (shares.min(axis=0) if len(shares) > 1 else 0)
     chosen = np.argsort(-spread, kind="stable")[:DIFFERENCES]
-    names = summary.item_names
-    return [{"name": names[k], "counts": counts[:, k].tolist()} for k in chosen.tolist() if spread[k] > 0]
+    return [{"name": summary.item_names[k], "counts": counts[:, k].tolist()} for k in chosen.tolist() if spread[k] > 0]
 
 
 # ---------------------------------------------------------------------- patterns
@@ -105,9 +97,8 @@ def _differences(summary: Summary) -> list[dict[str, Any]]:
 def _patterns(summary: Summary, kind: str) -> dict[str, Any]:
     """Return the patterns, the items in them, and how many of these a part shows at most."""
     model = summary.model
-    n_parts = sum(len(pattern.parts) for pattern in summary.patterns)
     # A place takes a bit in every part, and a character holds six of them.
-    max_places = 6 * PICTURE_BUDGET // max(1, n_parts)
+    max_places = 6 * PICTURE_BUDGET // max(1, sum(len(pattern.parts) for pattern in summary.patterns))
     layout = layout_of(kind, model._item_names, int(model.n_features_in_), model.about_, max_places)
     limit, shown = _choose_limit(summary)
     position = np.full(int(model.n_features_in_), -1)
@@ -117,9 +108,7 @@ def _patterns(summary: Summary, kind: str) -> dict[str, Any]:
             **_fields(pattern, "number", "kind", "size", "usage"),
             "carriers": model.carrier_counts_[:, pattern.number].tolist(),
             **_fields(pattern, "evidence", "gain", "stability"),
-            "parts": [
-                _part(summary, part, pattern.specific_class >= 0, limit, position, layout) for part in pattern.parts
-            ],
+            "parts": [_part(summary, pattern, part, limit, position, layout) for part in pattern.parts],
             "heading": [[int(position[item]), role] for item, role in pattern.title],
         }
         for pattern in summary.patterns
@@ -144,17 +133,12 @@ def _choose_limit(summary: Summary) -> tuple[int, Indices]:
 
 
 def _part(
-    summary: Summary, part: Part, is_specific: bool, limit: int, position: Indices, layout: Layout | None
+    summary: Summary, pattern: PatternSummary, part: Part, limit: int, position: Indices, layout: Layout | None
 ) -> dict[str, Any]:
     """Return a part with its strongest items; ``position`` says where the page has an item."""
-    kept = part.entries[:limit]
-    data: dict[str, Any] = {
-        **_fields(part, "role", "kind"),
-        "size": len(part.items),
-        **_fields(part, "evidence", "gain"),
-        "items": position[part.items[:limit]].tolist(),
-        "hits": summary.hits[:, kept].tolist(),
-    }
+    kept, is_specific = part.entries[:limit], pattern.specific_class >= 0
+    data = _fields(part, "role", "kind") | {"size": len(part.items)} | _fields(part, "evidence", "gain")
+    data |= {"items": position[part.items[:limit]].tolist(), "hits": summary.hits[:, kept].tolist()}
     if part.role >= 0 and summary.model.stability_ is not None:
         data["stability"] = part.stability
     data["doubted"] = part.unconfirmed
@@ -167,9 +151,8 @@ def _part(
         if not np.isnan(values).all():
             data[f"item_{name}"] = [significant(value, digits=3) for value in values]
     if layout is not None:
-        places = layout.place[part.items]
         # A bit for every place.
-        data["places"] = _base64(np.packbits(np.isin(np.arange(layout.n_places), places)))
+        data["places"] = _base64(np.packbits(np.isin(np.arange(layout.n_places), layout.place[part.items])))
     return data
 
 
@@ -188,10 +171,9 @@ def share_of_ones_covered(model: FittedModel, row_classes: Indices) -> float:
     ones = int(model.item_counts_.sum())
     if not ones or not model.n_components_:
         return 0.0
-    covered = sum(
-        _covered_cells(model.usage_[row_classes == a], model.components_ | altered)
-        for a, altered in enumerate(model.alterations_)
-    )
+    usage = [model.usage_[row_classes == a] for a in range(len(model.classes_))]
+    carried = (model.components_ | altered for altered in model.alterations_)
+    covered = sum(map(_covered_cells, usage, carried))
     return (ones + covered - int(model.noise_counts_.sum())) / 2 / ones
 
 
@@ -203,8 +185,7 @@ def _covered_cells(usage: Bools, patterns: Bools) -> int:
     cells = 0
     for begin in range(0, len(rows), _CHUNK):
         chunk = slice(begin, begin + _CHUNK)
-        covered = rows[chunk].astype(np.float32) @ right > 0
-        cells += int(row_counts[chunk] @ (covered @ item_counts))
+        cells += int(row_counts[chunk] @ ((rows[chunk].astype(np.float32) @ right > 0) @ item_counts))
     return cells
 
 
@@ -217,7 +198,7 @@ def _distinct(rows: Bools) -> tuple[Bools, Indices]:
 
 
 def usage_lines(
-    usage: Bools, row_classes: Indices, usage_counts: NDArray[np.int64], row_names: NDArray[Any] | None
+    usage: Bools, row_classes: Indices, usage_counts: Counts, row_names: NDArray[Any] | None
 ) -> dict[str, Any]:
     """Return the usage as lines of shares from 0 to 255, class by class.
 
@@ -233,8 +214,8 @@ def usage_lines(
     begins = np.cumsum(sizes) - sizes
     # Lines end with their class.
     starts = np.concatenate([np.arange(*ends, per_line) for ends in zip(begins, begins + sizes, strict=True)])
-    counts = np.diff([*starts, len(rows)])
-    shares = np.add.reduceat(ordered[rows].astype(np.float32), starts, axis=0) / counts[:, None]
+    counts = np.diff([*starts, len(rows)])[:, None]
+    shares = np.add.reduceat(ordered[rows].astype(np.float32), starts, axis=0) / counts
     one_each = per_line == 1
     return {
         "patterns": patterns.tolist(),
@@ -246,7 +227,7 @@ def usage_lines(
     }
 
 
-def pattern_order(usage_counts: NDArray[np.int64]) -> Indices:
+def pattern_order(usage_counts: Counts) -> Indices:
     """Return the order of the patterns: used by many classes first, the same classes together, frequent ones first.
 
     Examples
@@ -256,8 +237,7 @@ def pattern_order(usage_counts: NDArray[np.int64]) -> Indices:
     [3, 2, 1, 0]
     """
     uses = usage_counts > 0
-    by_class = [~row for row in uses[::-1]]
-    return np.lexsort([-usage_counts.sum(axis=0), *by_class, -uses.sum(axis=0)])
+    return np.lexsort([-usage_counts.sum(axis=0), *~uses[::-1], -uses.sum(axis=0)])
 
 
 def _base64(values: NDArray[np.uint8]) -> str:
