@@ -10,10 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from saltmine.arrays import Bools, Ints
 from saltmine.metrics import for_every_class, residual
-
-Bools = NDArray[np.bool_]
-Counts = NDArray[np.int64]
 
 #: The owner of what several classes have in common.
 COMMON = -1
@@ -51,16 +49,16 @@ class Factors:
         return len(self.alterations)
 
     @property
-    def class_sizes(self) -> Counts:
+    def class_sizes(self) -> Ints:
         """Rows of every class."""
         return np.bincount(self.y, minlength=self.n_classes)
 
     @property
-    def used(self) -> Counts:
+    def used(self) -> Ints:
         """Rows of every class that use every pattern, (c, r)."""
         return np.stack([self.usage[self.y == a].sum(axis=0) for a in range(self.n_classes)])
 
-    def hits(self, X: sp.csr_array) -> Counts:
+    def hits(self, X: sp.csr_array) -> Ints:
         """Count how often every item occurs in the rows of every class that use every pattern, (c, r, n)."""
         usage = self.usage.astype(np.int64)
         return np.stack([usage[self.y == a].T @ X[self.y == a] for a in range(self.n_classes)])

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from saltmine.arrays import Bools
+
 #: Which classes use which pattern, for 2, 3 and 4 classes; repeated up to the rank.
 C2 = np.array([[1, 0, 1], [1, 1, 0]], dtype=bool)
 C3 = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], dtype=bool)
@@ -31,11 +33,11 @@ class Planted:
     usage : (m, r) bool
     """
 
-    X: NDArray[np.bool_]
+    X: Bools
     y: NDArray[np.int64]
-    components: NDArray[np.bool_]
-    alterations: NDArray[np.bool_]
-    usage: NDArray[np.bool_]
+    components: Bools
+    alterations: Bools
+    usage: Bools
 
 
 def make_planted(
@@ -103,7 +105,7 @@ def make_planted(
     return Planted(X, y, components, alterations, usage)
 
 
-def membership_of(membership: ArrayLike | None, n_classes: int, rank: int) -> NDArray[np.bool_]:
+def membership_of(membership: ArrayLike | None, n_classes: int, rank: int) -> Bools:
     """Return which class uses which pattern, (c, r); ``membership`` as in `make_planted`."""
     known = _MEMBERSHIPS.get(n_classes, np.ones((n_classes, 1), dtype=bool))
     pattern = known if membership is None else np.asarray(membership).astype(bool)
@@ -114,7 +116,7 @@ def membership_of(membership: ArrayLike | None, n_classes: int, rank: int) -> ND
     return np.tile(pattern, -(-rank // pattern.shape[1]))[:, :rank]
 
 
-def _draw_sets(length: int, used: NDArray[np.bool_], where: str, rng: Any, largest: bool) -> NDArray[np.bool_]:
+def _draw_sets(length: int, used: Bools, where: str, rng: Any, largest: bool) -> Bools:
     """Draw one set per pattern, (r, length): 1/100 of the entries are its own, and at most 1/10 are in it."""
     own = -(-length // 100)
     max_size = max(own, length // 10)
@@ -134,7 +136,7 @@ def _draw_sets(length: int, used: NDArray[np.bool_], where: str, rng: Any, large
     return sets
 
 
-def _draw_alterations(components: NDArray[np.bool_], uses: NDArray[np.bool_], rng: Any) -> NDArray[np.bool_]:
+def _draw_alterations(components: Bools, uses: Bools, rng: Any) -> Bools:
     """Draw the alterations of every pattern that several classes use, (c, r, n)."""
     alterations = np.zeros((len(uses), *components.shape), dtype=bool)
     for s, pattern in enumerate(components):

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from saltmine.arrays import Bools, Floats, Indices
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.labels import class_numbers
@@ -24,10 +25,10 @@ from saltmine.solver.scoring import code_length
 class _Factors:
     """The factors of a fitted estimator or of planted truth, and the class number of every row."""
 
-    components: NDArray[np.bool_]
-    alterations: NDArray[np.bool_]
-    usage: NDArray[np.bool_]
-    numbers: NDArray[np.intp] | None
+    components: Bools
+    alterations: Bools
+    usage: Bools
+    numbers: Indices | None
 
     @classmethod
     def of(cls, model: Any) -> _Factors:
@@ -43,16 +44,16 @@ class _Factors:
         labels = getattr(model, "row_labels_" if suffix else "y", None)
         return cls(components, alterations, usage, None if labels is None else class_numbers(labels)[1])
 
-    def patterns(self, a: int) -> NDArray[np.float64]:
+    def patterns(self, a: int) -> Floats:
         """Return the items of every pattern in class a, (r, n)."""
         return np.asarray(self.components | self.alterations[a], dtype=np.float64)
 
-    def rows(self, a: int, numbers: NDArray[np.intp]) -> NDArray[np.float64]:
+    def rows(self, a: int, numbers: Indices) -> Floats:
         """Return the usage of every pattern in class a, (m_a, r)."""
         return np.asarray(self.usage[numbers == a], dtype=np.float64)
 
 
-def for_every_class(alterations: NDArray[np.bool_], n_classes: int) -> NDArray[np.bool_]:
+def for_every_class(alterations: Bools, n_classes: int) -> Bools:
     """Return the alterations of every class; those of a model with one class are repeated."""
     return np.repeat(alterations, n_classes, axis=0) if len(alterations) == 1 else alterations
 
@@ -212,7 +213,7 @@ def _comparable(truth: Any, model: Any) -> tuple[Any, _Factors]:
     return planted, found
 
 
-Tiles = tuple[NDArray[np.float64], NDArray[np.float64]]
+Tiles = tuple[Floats, Floats]
 
 
 class _Match(NamedTuple):

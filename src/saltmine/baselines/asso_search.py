@@ -11,19 +11,18 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from saltmine.arrays import Floats, Ints, Words
 from saltmine.compiled import compiled
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bit_kernels import count_ones
-from saltmine.data.bits import BitMatrix, Ints, Layout, Words, count_bits
+from saltmine.data.bits import BitMatrix, Layout, count_bits
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.mdl.code_length import item_codes
 from saltmine.progress import OnStep
 from saltmine.solver.scoring import code_length, null_length
 from saltmine.solver.solution import Solution, rescale
 
-Floats = NDArray[np.float64]
 #: The next candidate and the rows that may use it, all or those of a class; None where there is none.
 Choice = tuple[int, slice | None] | None
 #: Called often with the share of the work that is done; may raise to end the search.

@@ -7,11 +7,11 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from saltmine.arrays import Floats, Indices, Ints, Words
 from saltmine.baselines import asso_search
-from saltmine.baselines.asso_search import Choice, Floats, GreedyCover, OnProgress, distinct_sets, without_rank
-from saltmine.data.bits import BitMatrix, Ints, Words, count_bits
+from saltmine.baselines.asso_search import Choice, GreedyCover, OnProgress, distinct_sets, without_rank
+from saltmine.data.bits import BitMatrix, count_bits
 from saltmine.data.threads import ThreadTeam
 from saltmine.progress import OnStep
 from saltmine.solver.solution import Solution, rescale
@@ -186,7 +186,7 @@ def _require_mlxtend() -> None:
         ) from None
 
 
-def _nearest(columns: Words, counts: Ints, item: int, n_rows: int, min_support: int) -> NDArray[np.intp]:
+def _nearest(columns: Words, counts: Ints, item: int, n_rows: int, min_support: int) -> Indices:
     """Return the items that share the most rows with an item, beyond the number expected by chance."""
     together = count_bits(columns & columns[item])
     surprise = (together - counts[item] * counts / n_rows) / np.sqrt(np.maximum(counts, 1))
@@ -194,9 +194,7 @@ def _nearest(columns: Words, counts: Ints, item: int, n_rows: int, min_support: 
     return np.argsort(-surprise, kind="stable")[: min(N_NEAREST, np.count_nonzero(surprise > 0))]
 
 
-def _maximal_sets(
-    bits: BitMatrix, a: int, item: int, near: NDArray[np.intp], min_support: int
-) -> Iterator[NDArray[np.intp]]:
+def _maximal_sets(bits: BitMatrix, a: int, item: int, near: Indices, min_support: int) -> Iterator[Indices]:
     """Yield the maximal frequent sets with an item, in class ``a`` and among the items near to it."""
     # An optional extra.
     from mlxtend.frequent_patterns.fpcommon import FPTree

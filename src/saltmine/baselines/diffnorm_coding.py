@@ -11,16 +11,14 @@ from math import log, log2
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.compiled import compiled
 from saltmine.data.bit_kernels import ZERO, count_ones
-from saltmine.data.bits import BitMatrix, Ints, Words, count_bits
+from saltmine.data.bits import BitMatrix, count_bits
 from saltmine.mdl.code_length import item_codes
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Items = tuple[int, ...]
 # Sort key of the cover: longer patterns first, then more frequent ones in all rows, then smaller items.
 SortKey = tuple[int, int, Items]

@@ -11,11 +11,12 @@ from math import log, log1p
 
 import numpy as np
 
-from saltmine.baselines.diffnorm_coding import Bools, CodeCosts, CodingSets, Cover, Floats
+from saltmine.arrays import Bools, Floats, Ints
+from saltmine.baselines.diffnorm_coding import CodeCosts, CodingSets, Cover
 from saltmine.compiled import compiled
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bit_kernels import ZERO, count_ones
-from saltmine.data.bits import BitMatrix, Ints
+from saltmine.data.bits import BitMatrix
 from saltmine.progress import OnStep
 from saltmine.solver.scoring import description_length
 from saltmine.solver.solution import Solution

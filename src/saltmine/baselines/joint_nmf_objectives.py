@@ -12,12 +12,10 @@ from abc import ABC, abstractmethod
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from saltmine.arrays import Bools
 from saltmine.solver.relaxed.objective import OnCheck
 from saltmine.solver.relaxed.operator import Floats, Operator
-
-Bools = NDArray[np.bool_]
 
 # A class with less than this share of a pattern's squared usage does not alter it: its entries, multiplied by almost
 # nothing, could grow without bounds.

@@ -12,8 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
+from saltmine.arrays import Bools
 from saltmine.baselines import joint_nmf_objectives as objectives
-from saltmine.baselines.joint_nmf_objectives import Bools, JointObjective, descend
+from saltmine.baselines.joint_nmf_objectives import JointObjective, descend
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.stacking import StackedMatrix

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.arrays import Bools
 from saltmine.data.folding import Weights
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,9 @@ from typing import Any
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
+from saltmine.arrays import Bools, Ints, Words
 from saltmine.compiled import compiled
-
-Words = NDArray[np.uint64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)

@@ -8,9 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.data.binary_model import BinaryModel, Bools
-from saltmine.data.bit_kernels import Ints as Ints
-from saltmine.data.bit_kernels import Words as Words
+from saltmine.arrays import Bools, Ints, Words
+from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bit_kernels import count_in_rows, count_noise, set_bits, set_stored_bits
 from saltmine.data.folding import Weights
 from saltmine.data.validation import BinaryMatrix

@@ -14,12 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from saltmine.arrays import Bools, Indices, Ints
 from saltmine.compiled import compiled
 from saltmine.data.validation import BinaryMatrix
 
 Keys = NDArray[np.uint64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 # The numbers need not be secret, only unrelated to the data.
 _SEED = 20170918
@@ -77,7 +76,7 @@ def add_to_columns(matrix: BinaryMatrix, numbers: Keys, keys: Keys) -> None:
         _add_stored(matrix.indptr, matrix.indices, numbers, keys)
 
 
-def row_keys(matrix: BinaryMatrix, classes: NDArray[np.intp]) -> Keys:
+def row_keys(matrix: BinaryMatrix, classes: Indices) -> Keys:
     """Return a key for every row, (m, 2): equal for equal rows of the same class."""
     numbers = _numbers(matrix.shape[1] + int(classes.max(initial=0)) + 1)
     keys: Keys = numbers[matrix.shape[1] + classes]
@@ -159,9 +158,7 @@ def _number(keys: Keys, table: Ints, number: Ints, first: Ints) -> int:
     return count
 
 
-def take(
-    matrix: BinaryMatrix, rows: NDArray[np.intp], items: NDArray[np.intp], item_of: NDArray[np.intp]
-) -> BinaryMatrix:
+def take(matrix: BinaryMatrix, rows: Indices, items: Indices, item_of: Indices) -> BinaryMatrix:
     """Return these rows and items; ``item_of`` is the new number of every column, in rising order, -1 if left out."""
     if isinstance(matrix, np.ndarray):
         return np.ascontiguousarray(matrix[np.ix_(rows, items)])

@@ -1,4 +1,4 @@
-"""Counts of a model's items that tables and codes need, kept for distinct items and unfolded on demand."""
+"""Ints of a model's items that tables and codes need, kept for distinct items and unfolded on demand."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from saltmine.arrays import Bools, Indices, Ints
 from saltmine.data.binary_model import BinaryModel
 
 if TYPE_CHECKING:
     # Compiled code, which fitted models do without.
     from saltmine.data.bits import BitMatrix
-
-Bools = NDArray[np.bool_]
-Counts = NDArray[np.int64]
-Indices = NDArray[np.intp]
 
 
 def entries(components: Bools, alterations: Bools) -> tuple[Indices, Indices, Indices]:
@@ -101,7 +98,7 @@ class ItemCounts:
             np.concatenate([part.carrier_hits for part in parts], axis=1)[:, order],
         )
 
-    def carried(self) -> Counts:
+    def carried(self) -> Ints:
         """Count the columns that every class has in every pattern, (c, r)."""
         weights = np.bincount(self.item_of[self.item_of >= 0], minlength=self.components.shape[1])
         # One pattern at a time: a product would make numbers of all entries at once.
@@ -147,25 +144,25 @@ class ItemCounts:
         return self.unfold(self.alterations)
 
     @cached_property
-    def all_item_counts(self) -> Counts:
+    def all_item_counts(self) -> Ints:
         """Ones of every class and column, (c, n)."""
         return self.unfold(self.item_counts).astype(np.int64)
 
     @cached_property
-    def all_noise_counts(self) -> Counts:
+    def all_noise_counts(self) -> Ints:
         """Cells in error of every class and column, (c, n)."""
         return self.unfold(self.noise_counts).astype(np.int64)
 
     @cached_property
-    def _keys(self) -> NDArray[np.int64]:
+    def _keys(self) -> Ints:
         return self._key(*entries(self.components, self.alterations))
 
-    def _key(self, pattern: Indices, item: NDArray[np.integer[Any]], owner: Indices) -> NDArray[np.int64]:
+    def _key(self, pattern: Indices, item: NDArray[np.integer[Any]], owner: Indices) -> Ints:
         c, n_items = len(self.alterations), self.components.shape[1]
-        key: NDArray[np.int64] = (pattern.astype(np.int64) * (c + 1) + owner + 1) * n_items + item
+        key: Ints = (pattern.astype(np.int64) * (c + 1) + owner + 1) * n_items + item
         return key
 
-    def hits_of(self, pattern: Indices, column: Indices, owner: Indices) -> tuple[Counts, Counts]:
+    def hits_of(self, pattern: Indices, column: Indices, owner: Indices) -> tuple[Ints, Ints]:
         """Return the hits of entries that are given by columns."""
         place = np.searchsorted(self._keys, self._key(pattern, self.item_of[column], owner))
         hits = self.hits[:, place].astype(np.int64)
@@ -182,7 +179,7 @@ class ItemCounts:
         return sp.csr_array((ones, indices, edges.astype(index)), shape=(len(part), len(self.item_of)))
 
 
-def count_hits(bits: BitMatrix, rows: Bools, pattern: Indices, item: Indices) -> Counts:
+def count_hits(bits: BitMatrix, rows: Bools, pattern: Indices, item: Indices) -> Ints:
     """Count for every entry, of this pattern and item, how often its item occurs in the rows of its pattern.
 
     ``rows``, (m, r), says which these are: those that use it, or those that carry it. Shape (c, entries).
@@ -194,7 +191,7 @@ def count_hits(bits: BitMatrix, rows: Bools, pattern: Indices, item: Indices) ->
     return hits
 
 
-def defined_by_all_items(n_users: Counts, n_shared: Counts) -> Bools:
+def defined_by_all_items(n_users: Ints, n_shared: Ints) -> Bools:
     """Return for which patterns all items tell who carries them; of the others only the shared ones do.
 
     With the shared items no class is favoured by what it adds. All items count for a pattern of a single class, and

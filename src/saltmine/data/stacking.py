@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.arrays import Indices
 from saltmine.data.folding import Weights, column_keys, group, row_keys, take
 from saltmine.data.validation import BinaryMatrix
 
@@ -24,7 +25,7 @@ class Labels:
     [slice(0, 1, None), slice(1, 3, None)]
     """
 
-    numbers: NDArray[np.intp]
+    numbers: Indices
     n_classes: int
 
     def merged(self) -> Labels:
@@ -46,7 +47,7 @@ class Labels:
         return np.stack([usage[self.numbers == a].sum(axis=0) for a in range(self.n_classes)])
 
 
-def class_blocks(numbers: NDArray[np.intp], n_classes: int) -> list[slice]:
+def class_blocks(numbers: Indices, n_classes: int) -> list[slice]:
     """Return the rows of every class after stacking."""
     edges = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=n_classes))]).tolist()
     return [slice(begin, end) for begin, end in pairwise(edges)]
@@ -76,10 +77,10 @@ class StackedMatrix:
 
     matrix: BinaryMatrix
     blocks: list[slice]
-    order: NDArray[np.intp]
-    items: NDArray[np.intp]
-    row_of: NDArray[np.intp]
-    item_of: NDArray[np.intp]
+    order: Indices
+    items: Indices
+    row_of: Indices
+    item_of: Indices
     weights: Weights
 
     @property
@@ -91,7 +92,7 @@ class StackedMatrix:
     def from_rows(
         cls,
         matrix: BinaryMatrix,
-        numbers: NDArray[np.intp],
+        numbers: Indices,
         n_classes: int,
         keep_absent: bool = False,
         fold: bool = False,
@@ -132,9 +133,7 @@ class StackedMatrix:
         )
 
 
-def _without_absent(
-    matrix: BinaryMatrix, item_of: NDArray[np.intp], items: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _without_absent(matrix: BinaryMatrix, item_of: Indices, items: Indices) -> tuple[Indices, Indices]:
     """Leave out the items that never occur, and number the others anew."""
     if isinstance(matrix, np.ndarray):
         occurs = np.logical_or.reduce(matrix, axis=0)[items]

@@ -12,10 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from saltmine.arrays import Bools
 from saltmine.names import as_text, check_distinct
 
 #: A boolean array, or a scipy CSR array that stores only ones.
-BinaryMatrix: TypeAlias = "NDArray[np.bool_] | sp.csr_array"
+BinaryMatrix: TypeAlias = "Bools | sp.csr_array"
 
 _NOT_NUMBERS = (str, bytes, date, timedelta, np.datetime64, np.timedelta64)
 
@@ -158,7 +159,7 @@ def as_binary(X: NDArray[Any] | sp.csr_array, binarize: float | None, names: Tab
     return binary
 
 
-def _ones(values: NDArray[Any], X: Any, binarize: float | None, names: TableNames) -> NDArray[np.bool_]:
+def _ones(values: NDArray[Any], X: Any, binarize: float | None, names: TableNames) -> Bools:
     """Return which of the values, all cells of a dense ``X`` or the stored ones of a sparse ``X``, are ones."""
     if values.dtype.kind == "f":
         _reject(~np.isfinite(values), X, names)
@@ -168,7 +169,7 @@ def _ones(values: NDArray[Any], X: Any, binarize: float | None, names: TableName
     return values.astype(bool)
 
 
-def _reject(bad: NDArray[np.bool_], X: Any, names: TableNames) -> None:
+def _reject(bad: Bools, X: Any, names: TableNames) -> None:
     """Refuse the first bad value of the first column that has one."""
     if not bad.any():
         return

@@ -19,16 +19,11 @@ from sklearn.utils import ClassifierTags, Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.labels import class_numbers
 from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
-from saltmine.data.validation import (
-    BinaryMatrix,
-    TableNames,
-    as_binary,
-    given_names,
-    reject_unreadable,
-)
+from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
 from saltmine.estimators.runs import best_of_runs, steps_of
 from saltmine.fitted.encoding import DECIMALS, CodeTable, encode
 from saltmine.fitted.model_file import save_model
@@ -87,7 +82,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     row_labels_: NDArray[Any]
     row_names_: NDArray[Any] | None
     stability_: Stability | None
-    usage_counts_: NDArray[np.int64]
+    usage_counts_: Ints
     _items: ItemCounts
 
     # ------------------------------------------------------------------ what a method says of itself
@@ -168,7 +163,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         labels: Labels = import_fitting().Labels(numbers, len(self.classes_))
         return labels
 
-    def _classes(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    def _classes(self, y: Any, n_rows: int) -> tuple[NDArray[Any], Indices]:
         """Return the classes, sorted, and the class number of every row."""
         if y is None:
             return np.array([0]), np.zeros(n_rows, dtype=np.intp)
@@ -252,7 +247,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     # ------------------------------------------------------------------ new rows
 
-    def transform(self, X: Any, y: Any = None) -> NDArray[np.bool_]:
+    def transform(self, X: Any, y: Any = None) -> Bools:
         """Return the patterns that every row uses, (m, r).
 
         Parameters
@@ -281,7 +276,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self.classes_[self._shortest(self._binary_rows(X, reset=False))]
 
     @available_if(_knows_classes)  # type: ignore[untyped-decorator]
-    def code_lengths(self, X: Any) -> NDArray[np.float64]:
+    def code_lengths(self, X: Any) -> Floats:
         """Return how many nats the patterns and codes of every class take for every row, (m, c)."""
         check_is_fitted(self)
         return self._code_lengths(self._binary_rows(X, reset=False))
@@ -291,11 +286,11 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Return the share of rows whose class `predict` finds."""
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
-    def _code_lengths(self, rows: BinaryMatrix) -> NDArray[np.float64]:
+    def _code_lengths(self, rows: BinaryMatrix) -> Floats:
         return np.stack([encode(rows, table)[1] for table in self._code_tables()], axis=1)
 
-    def _shortest(self, rows: BinaryMatrix) -> NDArray[np.intp]:
-        shortest: NDArray[np.intp] = np.argmin(np.round(self._code_lengths(rows), DECIMALS), axis=1)
+    def _shortest(self, rows: BinaryMatrix) -> Indices:
+        shortest: Indices = np.argmin(np.round(self._code_lengths(rows), DECIMALS), axis=1)
         return shortest
 
     def _code_tables(self) -> list[CodeTable]:
@@ -309,7 +304,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             CodeTable.from_counts(self.components_ | altered, usage, noise, occurs) for altered, usage, noise in parts
         ]
 
-    def _known_classes(self, y: Any, n_rows: int) -> NDArray[np.intp]:
+    def _known_classes(self, y: Any, n_rows: int) -> Indices:
         given, numbers = class_numbers(y, n_rows)
         unknown = [label for label in given.tolist() if label not in set(self.classes_.tolist())]
         if unknown:
@@ -320,12 +315,12 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     # ------------------------------------------------------------------ fitted attributes, by column
 
     @property
-    def components_(self) -> NDArray[np.bool_]:
+    def components_(self) -> Bools:
         """Shared patterns, (r, n)."""
         return self._items.all_components
 
     @property
-    def alterations_(self) -> NDArray[np.bool_]:
+    def alterations_(self) -> Bools:
         """Class-specific alterations, (c, r, n)."""
         return self._items.all_alterations
 
@@ -340,12 +335,12 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return [self._items.sparse(altered) for altered in self._items.alterations]
 
     @property
-    def item_counts_(self) -> NDArray[np.int64]:
+    def item_counts_(self) -> Ints:
         """Ones of every class and column, (c, n)."""
         return self._items.all_item_counts
 
     @property
-    def noise_counts_(self) -> NDArray[np.int64]:
+    def noise_counts_(self) -> Ints:
         """Cells of every class and column that the model gets wrong, (c, n)."""
         return self._items.all_noise_counts
 
@@ -477,8 +472,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         refits: int,
         rng: np.random.Generator,
         on_refit: Callable[[int], object] | None,
-        groups: NDArray[np.intp] | None,
-    ) -> Iterator[NDArray[np.bool_]]:
+        groups: Indices | None,
+    ) -> Iterator[Bools]:
         """Fit on rows drawn anew, time after time, and yield what the patterns carry."""
         numbers = np.searchsorted(self.classes_, self.row_labels_)
         quiet = {"binarize": None, "verbose": 0, "callback": None}
@@ -506,7 +501,7 @@ def _all_or_nothing(estimator: Any) -> Iterator[None]:
         raise
 
 
-def _for_classes(figures: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+def _for_classes(figures: Floats, n_classes: int) -> Floats:
     """Fill up figures of a search that knew one class: the other classes of the reporting alter nothing."""
     whole = np.full((n_classes, figures.shape[1]), np.nan)
     whole[: len(figures)] = figures

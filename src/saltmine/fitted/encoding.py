@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.arrays import Bools, Ints
 from saltmine.data.threads import cut
 from saltmine.data.validation import BinaryMatrix
-from saltmine.fitted.model import Bools, Counts
 
 # Pseudo-count for patterns and items that a class never used: the code exists, but it is long.
 PSEUDO_COUNT = 0.5
@@ -32,7 +32,7 @@ class CodeTable:
     item_nats: Nats
 
     @classmethod
-    def from_counts(cls, patterns: Bools, usage: Counts, noise: Counts, occurs: Bools) -> CodeTable:
+    def from_counts(cls, patterns: Bools, usage: Ints, noise: Ints, occurs: Bools) -> CodeTable:
         """Return the table of a class from its counts of pattern usage and of errors per item.
 
         Items that occur nowhere in the training data take no share of the code, so that empty columns change

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.item_counts import ItemCounts
 
 if TYPE_CHECKING:
     # The module imports this one.
     from saltmine.fitted.stability import Stability
-
-Bools = NDArray[np.bool_]
-Counts = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @runtime_checkable
@@ -29,13 +25,13 @@ class FittedModel(Protocol):
     alterations_: Bools
     usage_: Bools
     classes_: NDArray[Any]
-    class_counts_: Counts
+    class_counts_: Ints
     row_labels_: NDArray[Any]
     row_names_: NDArray[Any] | None
-    usage_counts_: Counts
-    item_counts_: Counts
-    noise_counts_: Counts
-    carrier_counts_: Counts
+    usage_counts_: Ints
+    item_counts_: Ints
+    noise_counts_: Ints
+    carrier_counts_: Ints
     pattern_evidence_: Floats
     alteration_evidence_: Floats
     pattern_gain_: Floats

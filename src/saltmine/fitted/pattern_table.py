@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.item_counts import entries
-from saltmine.fitted.model import Bools, Counts, FittedModel, Floats, Indices, specific_class
+from saltmine.fitted.model import FittedModel, specific_class
 from saltmine.mdl.class_tests import correct, highest_of_all
 
 COMMON = "common"
@@ -60,7 +61,7 @@ def _kinds(model: FittedModel, pattern: Indices, item: Indices, owner: Indices, 
 
 
 def _class_tests(
-    model: FittedModel, pattern: Indices, item: Indices, owner: Indices, carrier_hits: Counts
+    model: FittedModel, pattern: Indices, item: Indices, owner: Indices, carrier_hits: Ints
 ) -> tuple[Floats, Floats]:
     """Return p- and q-values of all entries that belong to one class, NaN for shared entries.
 
@@ -81,7 +82,7 @@ def _class_tests(
     return np.where(is_whole, per_pattern[pattern], p_value), q_value
 
 
-def _test_added(model: FittedModel, pattern: Indices, item: Indices, owner: Indices, carrier_hits: Counts) -> Floats:
+def _test_added(model: FittedModel, pattern: Indices, item: Indices, owner: Indices, carrier_hits: Ints) -> Floats:
     """Test whether more carriers of the class have an added item than of every class that does not add it.
 
     Where fewer than two items are shared no row can carry them without the added ones, and all rows are compared.

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.item_counts import entries
-from saltmine.fitted.model import Bools, Counts, Floats, Indices, specific_class
+from saltmine.fitted.model import specific_class
 
 Entries = tuple[Indices, Indices, Indices]
 
@@ -42,7 +43,7 @@ class Stability:
     entries: Floats
 
 
-def carried(components: Bools, alterations: Bools, usage_counts: Counts) -> Bools:
+def carried(components: Bools, alterations: Bools, usage_counts: Ints) -> Bools:
     """Return the items that each pattern has in every class that uses it, (r, c, n)."""
     return (components[:, None] | alterations.transpose(1, 0, 2)) & (usage_counts.T[:, :, None] > 0)
 
@@ -75,7 +76,7 @@ def _bootstrap_groups(numbers: Indices, rng: np.random.Generator, groups: Indice
     raise ValueError("Draws of groups keep missing a class that too few groups have; assess stability without groups.")
 
 
-def compare(components: Bools, alterations: Bools, usage_counts: Counts, refits: Iterable[Bools]) -> Stability:
+def compare(components: Bools, alterations: Bools, usage_counts: Ints, refits: Iterable[Bools]) -> Stability:
     """Return how often every part of a model is found in the refits, each given as the result of `carried`."""
     original = carried(components, alterations, usage_counts)
     parts = entries(components, alterations)

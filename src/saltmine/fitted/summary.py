@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from saltmine.arrays import Floats, Indices, Ints
 from saltmine.data.item_counts import entries
-from saltmine.fitted.model import Counts, FittedModel, Floats, Indices, specific_class
+from saltmine.fitted.model import FittedModel, specific_class
 from saltmine.fitted.pattern_table import ADDED, ONLY, SHARED, pattern_table, role_names
 
 ALTERED = "altered"
@@ -227,7 +228,7 @@ def _pattern(model: FittedModel, s: int) -> PatternSummary:
     return PatternSummary(s, kind, specific, size, model.usage_counts_[:, s].tolist(), evidence, gain, stability, [])
 
 
-def _strength(model: FittedModel, hits: Counts, pattern: Indices, item: Indices, role: Indices) -> Floats:
+def _strength(model: FittedModel, hits: Ints, pattern: Indices, item: Indices, role: Indices) -> Floats:
     """Return how typical each item is of its pattern: hits times the logarithm of the lift.
 
     An item that all rows have has strength 0. Items of one class are counted in that class only.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammainc
 
+from saltmine.arrays import Bools, Floats, Ints
 from saltmine.compiled import compiled
-from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Bools, Costs, Floats, Ints
+from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Costs
 from saltmine.mdl.evidence import log_likelihood_ratios, pattern_density
 
 

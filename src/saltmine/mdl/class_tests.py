@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, hypergeom
 
-Counts = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from saltmine.arrays import Floats, Ints
 
 
-def fisher_tests(successes: Counts, trials: Counts, other_successes: Counts, other_trials: Counts) -> Floats:
+def fisher_tests(successes: Ints, trials: Ints, other_successes: Ints, other_trials: Ints) -> Floats:
     """Return one-sided p-values of Fisher's exact test: that the first share is no higher than the second.
 
     Examples
@@ -25,7 +24,7 @@ def fisher_tests(successes: Counts, trials: Counts, other_successes: Counts, oth
     return np.where(all_rows > 0, p_values, 1.0)
 
 
-def highest_of_all(owner: NDArray[np.intp], successes: Counts, trials: Counts, others: NDArray[np.bool_]) -> Floats:
+def highest_of_all(owner: NDArray[np.intp], successes: Ints, trials: Ints, others: NDArray[np.bool_]) -> Floats:
     """Test that a class has a higher share than every single one of the others: the largest of the p-values.
 
     Parameters
@@ -33,7 +32,7 @@ def highest_of_all(owner: NDArray[np.intp], successes: Counts, trials: Counts, o
     owner : (k,) int
         The class that each claim is about.
     successes, trials : (c, k) int
-        Counts of every class.
+        Ints of every class.
     others : (c, k) bool
         The classes to compare with.
     """

@@ -10,13 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from saltmine.arrays import Bools, Floats, Ints
 from saltmine.compiled import compiled
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Code = tuple[float, float, float]
 
 NO_CODE = (0.0, 0.0, 0.0)

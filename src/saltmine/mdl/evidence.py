@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from saltmine.arrays import Bools, Floats, Ints
 from saltmine.compiled import compiled
-from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Bools, Costs, Floats, Ints
+from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Costs
 
 # Densities that the evidence of a pattern is measured against: 1/20, ..., 19/20.
 DENSITIES = 20

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from saltmine.arrays import Bools, Floats, Ints
 from saltmine.compiled import compiled
-from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Bools, Costs, Floats, Ints, item_length, specificity
+from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Costs, item_length, specificity
 from saltmine.mdl.evidence import count_items
 
 # An item with this share of ones in the open cells is frequent: it may join a pattern without evidence.

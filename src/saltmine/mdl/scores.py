@@ -11,16 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.arrays import Bools, Floats, Ints
 from saltmine.compiled import compiled
 from saltmine.mdl.code_length import (
     NO_CODE,
     ONES,
     OPEN_ONES,
     OPEN_ZEROS,
-    Bools,
     Costs,
-    Floats,
-    Ints,
     add_errors,
     count_lengths,
     description_length,

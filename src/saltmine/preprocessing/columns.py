@@ -16,6 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from saltmine.arrays import Indices
+
 # Larger neighbouring whole numbers are the same floating-point number.
 _MAX_INTEGER = 2**53
 # Quantiles of more numbers are found from every second, third, ... of them.
@@ -82,7 +84,7 @@ class Column:
         return self.numbers if self.missing is None else self.numbers[~self.missing]
 
     @cached_property
-    def texts(self) -> tuple[NDArray[np.intp], list[str]]:
+    def texts(self) -> tuple[Indices, list[str]]:
         """The number of each row's value among the distinct values, -1 if missing, and the distinct values as text."""
         if isinstance(self.values.dtype, pd.StringDtype) and hasattr(self.values.array, "__arrow_array__"):
             return _arrow_texts(self.values.array)
@@ -293,7 +295,7 @@ def _shortest_between(below: float, at: float) -> float:
     return at
 
 
-def _arrow_texts(array: Any) -> tuple[NDArray[np.intp], list[str]]:
+def _arrow_texts(array: Any) -> tuple[Indices, list[str]]:
     """Return the number of each text of an Arrow array, and the distinct texts.
 
     Arrow, unlike pandas, does not hold the lock of the interpreter, so several columns are processed in parallel.

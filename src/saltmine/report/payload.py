@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.arrays import Bools, Indices, Ints
 from saltmine.colours import SHARED as SHARED_COLOUR
 from saltmine.colours import class_colours
-from saltmine.fitted.model import Bools, Counts, FittedModel, Indices
+from saltmine.fitted.model import FittedModel
 from saltmine.fitted.summary import Part, PatternSummary, Summary, significant
 from saltmine.report.layout import Layout, kind_of_items, layout_of
 from saltmine.version import __version__
@@ -198,7 +199,7 @@ def _distinct(rows: Bools) -> tuple[Bools, Indices]:
 
 
 def usage_lines(
-    usage: Bools, row_classes: Indices, usage_counts: Counts, row_names: NDArray[Any] | None
+    usage: Bools, row_classes: Indices, usage_counts: Ints, row_names: NDArray[Any] | None
 ) -> dict[str, Any]:
     """Return the usage as lines of shares from 0 to 255, class by class.
 
@@ -227,7 +228,7 @@ def usage_lines(
     }
 
 
-def pattern_order(usage_counts: Counts) -> Indices:
+def pattern_order(usage_counts: Ints) -> Indices:
     """Return the order of the patterns: used by many classes first, the same classes together, frequent ones first.
 
     Examples

@@ -7,10 +7,10 @@ about rows, and tells all blocks. A model in memory is scored as one block.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from saltmine.data.binary_model import BinaryModel, Bools
-from saltmine.data.bits import BitMatrix, Ints, Words
+from saltmine.arrays import Bools, Floats, Indices, Ints, Words
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import StackedMatrix
 from saltmine.data.validation import BinaryMatrix
@@ -19,8 +19,6 @@ from saltmine.mdl.scores import ModelSums, ScoreSums, make_model_sums, make_scor
 from saltmine.solver import item_kernels as kernels
 from saltmine.solver.item_kernels import Plan
 from saltmine.solver.kernels import make_data
-
-Floats = NDArray[np.float64]
 
 
 class ItemBlock:
@@ -36,7 +34,7 @@ class ItemBlock:
         Whether the search takes all classes for one, and only the counts for tables tell them apart.
     """
 
-    def __init__(self, bits: BitMatrix, item_of: NDArray[np.intp] | None = None, merge_classes: bool = False) -> None:
+    def __init__(self, bits: BitMatrix, item_of: Indices | None = None, merge_classes: bool = False) -> None:
         self.bits = bits.merge_classes() if merge_classes else bits
         self._by_class = bits
         self._item_of = np.arange(bits.shape[1]) if item_of is None else item_of
@@ -48,7 +46,7 @@ class ItemBlock:
         weights = self.bits.weights
         return int(weights.items @ self.bits.item_counts), weights.shape[1], int(np.count_nonzero(self._item_of >= 0))
 
-    def sample(self, ranks: NDArray[np.intp]) -> Words:
+    def sample(self, ranks: Indices) -> Words:
         """Return columns, packed; ``ranks`` are their places among those that have a one."""
         return self.bits.columns[self._item_of[self._item_of >= 0][ranks]]
 
@@ -120,11 +118,11 @@ class ItemBlock:
             counts[:, s] = self.bits.carried((np.logical_or if by_all else np.logical_and).reduce(carried, axis=0))
         return counts
 
-    def item_counts(self, patterns: NDArray[np.intp], usage: Bools, carriers: Bools) -> ItemCounts:
+    def item_counts(self, patterns: Indices, usage: Bools, carriers: Bools) -> ItemCounts:
         """Return what the tables need of these columns; usage and carriers of these patterns are (m, r)."""
         return ItemCounts.of(self._by_class, self.model(patterns, usage), carriers, self._item_of)
 
-    def model(self, patterns: NDArray[np.intp], usage: Bools) -> BinaryModel:
+    def model(self, patterns: Indices, usage: Bools) -> BinaryModel:
         """Return these patterns as a model of the items of this block."""
         c, n = len(self._by_class.blocks), self.bits.shape[1]
         X, V = np.empty((n, len(patterns)), dtype=bool), np.zeros((c, n, len(patterns)), dtype=bool)
@@ -143,9 +141,7 @@ class ItemBlock:
         return carried
 
 
-def make_item_block(
-    matrix: BinaryMatrix, numbers: NDArray[np.intp], n_classes: int, merge_classes: bool = False
-) -> ItemBlock:
+def make_item_block(matrix: BinaryMatrix, numbers: Indices, n_classes: int, merge_classes: bool = False) -> ItemBlock:
     """Make a block of some columns of the input, all rows with these class numbers."""
     data = StackedMatrix.from_rows(matrix, numbers, n_classes, fold=True, fold_rows=False)
     return ItemBlock(BitMatrix(data.matrix, data.blocks, data.weights), data.item_of, merge_classes)

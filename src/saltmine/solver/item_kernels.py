@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.compiled import compiled
-from saltmine.data.bit_kernels import ONE, ZERO, Words, count_ones, lowest_one
+from saltmine.data.bit_kernels import ONE, ZERO, count_ones, lowest_one
 from saltmine.mdl.alteration_tests import chance_of_evidence
-from saltmine.mdl.code_length import ONES, OPEN_ONES, OPEN_ZEROS, Bools, Floats, Ints, add_errors
+from saltmine.mdl.code_length import ONES, OPEN_ONES, OPEN_ZEROS, add_errors
 from saltmine.mdl.evidence import log_likelihood_ratio, rounded_density
 from saltmine.mdl.item_choice import FREQUENT, choose_carriers
 from saltmine.mdl.scores import ItemState, ModelSums, PatternState, ScoreSums, add_to_model, add_to_scores

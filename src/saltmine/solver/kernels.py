@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.compiled import compiled
-from saltmine.data.bit_kernels import ONE, ZERO, Words, lowest, popcount
+from saltmine.data.bit_kernels import ONE, ZERO, lowest, popcount
 from saltmine.data.bits import BitMatrix, Layout
 from saltmine.mdl import code_length
 from saltmine.mdl import evidence as stats
-from saltmine.mdl.code_length import ONES, OPEN_ONES, OPEN_ZEROS, Bools, Costs, Floats, Ints
+from saltmine.mdl.code_length import ONES, OPEN_ONES, OPEN_ZEROS, Costs
 from saltmine.mdl.item_choice import choose_items, choose_items_of_some
 
 # Ratio of cells that do not count as evidence.

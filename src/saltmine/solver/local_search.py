@@ -16,8 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from saltmine.data.binary_model import BinaryModel, Bools, drop_idle_parts
-from saltmine.data.bits import BitMatrix, Words, count_bits
+from saltmine.arrays import Bools, Floats, Ints, Words
+from saltmine.data.binary_model import BinaryModel, drop_idle_parts
+from saltmine.data.bits import BitMatrix, count_bits
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.alteration_tests import alteration_evidence
@@ -383,7 +384,7 @@ class LocalSearch:
         """Return the evidence for a pattern."""
         return float(kernels.evidence_of(self.data, self._leave_out(s), self.state.usage[s], self.state.carry[s]))
 
-    def class_evidence(self, s: int) -> NDArray[np.float64]:
+    def class_evidence(self, s: int) -> Floats:
         """Return the evidence that every class uses a pattern, (c,); infinite where it does not."""
         cells, background = self._cells(s)
         used = kernels.rows_by_class(self.data, self.state.usage[s])
@@ -392,12 +393,12 @@ class LocalSearch:
         class_evidence(costs, cells, self.state.carry[s], background, sizes, used, evidence)
         return evidence
 
-    def alteration_evidence(self, s: int) -> NDArray[np.float64]:
+    def alteration_evidence(self, s: int) -> Floats:
         """Return the evidence for what every class adds to a pattern, (c,); infinite where it adds nothing."""
         cells, background = self._cells(s)
         return alteration_evidence(self.data.costs, cells, self.state.carry[s], background)
 
-    def _cells(self, s: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _cells(self, s: int) -> tuple[Ints, Floats]:
         """Return the counts of the cells of a pattern, and the frequencies of the items without it."""
         without = self._leave_out(s)
         cells = np.empty((3, *self.state.carry.shape[1:]), dtype=np.int64)
@@ -482,7 +483,7 @@ class LocalSearch:
         return added
 
 
-def _shared(sets: NDArray[Any], weights: NDArray[np.int64]) -> NDArray[np.float32]:
+def _shared(sets: NDArray[Any], weights: Ints) -> NDArray[np.float32]:
     """Return the weight that every two sets, (k, size), have in common."""
     members = sets.astype(np.float32)
     shared: NDArray[np.float32] = (members * weights.astype(np.float32)) @ members.T

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.data.binary_model import BinaryModel, Bools
-from saltmine.data.bits import BitMatrix, Ints, Words, count_bits
+from saltmine.arrays import Bools, Floats, Indices, Ints, Words
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix, count_bits
 from saltmine.data.folding import Weights, group, row_keys
 from saltmine.data.item_counts import count_hits, entries
 from saltmine.data.stacking import class_blocks
@@ -22,8 +23,6 @@ from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.code_length import Costs, cross_weights
 from saltmine.solver import kernels
 from saltmine.solver.kernels import Pattern, WithoutPattern, make_state, make_without, pack_data
-
-Floats = NDArray[np.float64]
 
 
 class RowRule(NamedTuple):
@@ -68,9 +67,7 @@ class RowBlock:
         Whether the search takes all classes for one, and only the counts for tables tell them apart.
     """
 
-    def __init__(
-        self, matrix: BinaryMatrix, numbers: NDArray[np.intp], n_classes: int, merge_classes: bool = False
-    ) -> None:
+    def __init__(self, matrix: BinaryMatrix, numbers: Indices, n_classes: int, merge_classes: bool = False) -> None:
         number, first = group(row_keys(matrix, numbers))
         stacked = np.argsort(numbers[first], kind="stable")
         weights = Weights(np.ones(matrix.shape[1], dtype=np.int64), np.bincount(number)[stacked])
@@ -86,7 +83,7 @@ class RowBlock:
         """Return the rows of every class, (c,), and how often every item occurs, (n,)."""
         return self._per_class(self.bits.layout.row_mask), self.bits.item_counts
 
-    def sample(self, rows: NDArray[np.intp]) -> Bools:
+    def sample(self, rows: Indices) -> Bools:
         """Return some rows as they were given, (k, n)."""
         layout = self.bits.layout
         place = np.zeros(layout.n_rows, dtype=np.int64)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.arrays import Ints
 from saltmine.data.binary_model import BinaryModel
-from saltmine.data.bits import BitMatrix, Ints
+from saltmine.data.bits import BitMatrix
 from saltmine.data.item_counts import ItemCounts, find_carriers
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.validation import BinaryMatrix

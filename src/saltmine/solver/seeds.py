@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.data.binary_model import Bools
+from saltmine.arrays import Bools, Indices
 from saltmine.data.folding import Weights, column_keys, group
 from saltmine.data.validation import BinaryMatrix
 
@@ -61,7 +61,7 @@ def identical_columns(residual: BinaryMatrix, weights: Weights, max_n: int, _: n
     return np.asarray(_dense(residual[:, first[best[shown[best] > 0]]]).T != 0)
 
 
-def _draw(count: int, max_n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _draw(count: int, max_n: int, rng: np.random.Generator) -> Indices:
     return np.arange(count) if count <= max_n else np.sort(rng.choice(count, max_n, replace=False))
 
 
@@ -69,7 +69,7 @@ def _dense(matrix: Any) -> NDArray[Any]:
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
-def _nearest(similarity: NDArray[np.float32], own: NDArray[np.intp], count: int, weights: NDArray[np.int64]) -> Bools:
+def _nearest(similarity: NDArray[np.float32], own: Indices, count: int, weights: NDArray[np.int64]) -> Bools:
     """Return a set for every column: itself and the most alike, until there are ``count`` others of the input."""
     similarity[own, np.arange(len(own))] = np.inf
     take = min(count + 1, len(similarity))

@@ -7,11 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from saltmine.arrays import Bools, Floats
 
 
 class ModelUnderTest(Protocol):

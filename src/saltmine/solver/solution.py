@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.data.binary_model import BinaryModel, Bools
+from saltmine.arrays import Bools
+from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from saltmine.data.binary_model import BinaryModel, Bools
-from saltmine.data.bits import BitMatrix, Ints
+from saltmine.arrays import Bools, Indices, Ints
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.solver.executor import BlockExecutor
@@ -52,7 +52,7 @@ def is_tall(shape: tuple[int, int]) -> bool:
     return m > sample_size(n) and m >= n
 
 
-def draw_rows(numbers: NDArray[np.intp], size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def draw_rows(numbers: Indices, size: int, rng: np.random.Generator) -> Indices:
     """Draw about so many rows, of every class in proportion but never few of one that has more.
 
     Examples
@@ -75,7 +75,7 @@ class RowSample:
     """Some rows of the data, and how many rows every class has in the whole."""
 
     rows: Bools  # (k, n)
-    numbers: NDArray[np.intp]  # (k,): their classes
+    numbers: Indices  # (k,): their classes
     sizes: Ints  # (c,)
 
 
@@ -94,7 +94,7 @@ def search_tall(executor: BlockExecutor[RowBlock], labels: Labels, search: Searc
     return _collect(model, labels, found)
 
 
-def _draw(executor: BlockExecutor[RowBlock], numbers: NDArray[np.intp], rng: np.random.Generator) -> RowSample:
+def _draw(executor: BlockExecutor[RowBlock], numbers: Indices, rng: np.random.Generator) -> RowSample:
     """Draw a sample of the rows of all blocks."""
     counts = executor.query(RowBlock.count)
     edges = np.concatenate([[0], np.cumsum([sizes.sum() for sizes, _ in counts])]).tolist()

@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from saltmine.data.binary_model import BinaryModel, Bools
-from saltmine.data.bits import Ints
+from saltmine.arrays import Bools, Floats, Ints
+from saltmine.data.binary_model import BinaryModel
 from saltmine.data.item_counts import defined_by_all_items
 from saltmine.mdl import evidence as stats
 from saltmine.mdl import item_choice
@@ -26,8 +25,6 @@ from saltmine.solver.local_search import LEAST, ROUNDS
 from saltmine.solver.row_block import RowBlock, RowCounts, RowRule
 from saltmine.solver.significance import drop_insignificant, drop_until_significant
 from saltmine.solver.solution import OnRefine
-
-Floats = NDArray[np.float64]
 
 # Sweeps over patterns that still change, and rounds of the significance filter; one or two are the rule.
 MAX_SWEEPS, MAX_ROUNDS = 4, 5

@@ -11,8 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from saltmine.arrays import Ints, Words
 from saltmine.data.binary_model import BinaryModel
-from saltmine.data.bits import BitMatrix, Ints, Layout, Words
+from saltmine.data.bits import BitMatrix, Layout
 from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import Labels

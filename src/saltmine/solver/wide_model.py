@@ -14,8 +14,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.data.binary_model import BinaryModel, Bools
-from saltmine.data.bits import Ints, Layout, Words, count_bits
+from saltmine.arrays import Bools, Floats, Ints, Words
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import Layout, count_bits
 from saltmine.data.item_counts import defined_by_all_items
 from saltmine.mdl.alteration_tests import evidence_levels, levels_evidence
 from saltmine.mdl.evidence import EvidenceSums, class_choices, evidence_from_sums
@@ -25,7 +26,6 @@ from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.item_kernels import Plan
 from saltmine.solver.significance import drop_class_use, drop_patterns, drop_until_significant
 
-Floats = NDArray[np.float64]
 Tuple = TypeVar("Tuple", bound=NamedTuple)
 
 # Turns of items and rows; two or three are the rule.
