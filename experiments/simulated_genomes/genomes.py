@@ -24,8 +24,8 @@ from sklearn.utils import check_random_state
 
 from experiments.simulated_genomes.cohort import PATIENTS, SAMPLES, Carriers, Columns, joined, packed, rows_of, unpacked
 from experiments.simulated_genomes.germline import draw_losses, import_msprime, segments, simulate_segment
+from saltmine.estimators.runs import Restarts
 from saltmine.parameters import check_starts, is_real
-from saltmine.solver.restarts import Restarts
 
 # Human autosomes; only the proportions matter.
 CHROMOSOMES = np.array(
