@@ -13,7 +13,7 @@ from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.mdl.code_length import cross_weights, item_length, specificity
 from saltmine.mdl.evidence import log_choices
-from saltmine.mdl.item_choice import FREQUENT, choose_items
+from saltmine.mdl.item_choice import FREQUENT, ItemsWithout, choose_items
 from saltmine.metrics import description_length
 from saltmine.solver import kernels
 from saltmine.solver.local_search import LocalSearch
@@ -130,8 +130,8 @@ def test_items_are_chosen_as_well_as_by_trying_everything():
     new = kernels.Pattern(rows.copy(), np.zeros((2, 10), dtype=bool), without.errors.copy())
     log_total = 6.0
     no_evidence = np.zeros(10), np.zeros(10)
-    known = data.costs, cells, without.background, without.errors, log_total
-    choose_items(*known, True, True, no_evidence, (-np.inf, -np.inf), new.carry, new.errors)
+    seen = ItemsWithout(data.costs, cells, without.background, without.errors, log_total, True)
+    choose_items(seen, True, no_evidence, (-np.inf, -np.inf), new.carry, new.errors)
 
     def cost(i, carriers):
         carriers = np.array(carriers)
@@ -155,10 +155,10 @@ def test_chosen_items_are_the_best_of_those_that_show_enough():
     kernels.count_cells(data, without, rows, cells)
     for_one, for_zero, min_evidence = rng.uniform(0, 1, n), -rng.uniform(0, 1, n), (2.0, 2.5)
     shown, gain = cells[0] * for_one + cells[1] * for_zero, cells[0] - cells[1]
-    known = data.costs, cells, without.background, without.errors, 6.0
+    seen = ItemsWithout(data.costs, cells, without.background, without.errors, 6.0, True)
     for allow_frequent in (False, True):
         new = kernels.Pattern(rows.copy(), np.zeros((2, n), dtype=bool), without.errors.copy())
-        choose_items(*known, True, allow_frequent, (for_one, for_zero), min_evidence, new.carry, new.errors)
+        choose_items(seen, allow_frequent, (for_one, for_zero), min_evidence, new.carry, new.errors)
         frequent = allow_frequent & (without.background >= FREQUENT)
         # Of the classes that might carry it alone, the one that gains most is asked.
         first = np.eye(2, dtype=bool)[:, gain.argmax(axis=0)]

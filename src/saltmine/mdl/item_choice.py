@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from saltmine.arrays import Bools, Floats, Ints
@@ -81,14 +83,20 @@ def choose_carriers(
     return left
 
 
+class ItemsWithout(NamedTuple):
+    """The items as they look without a pattern, and the counts of its cells."""
+
+    costs: Costs
+    cells: Ints  # (3, c, n)
+    background: Floats  # (n,): share of ones among the open cells
+    errors: Ints  # (n,)
+    log_total: float  # logarithm of all usage and errors
+    alterations: bool  # whether classes may differ
+
+
 @compiled()
 def choose_items(
-    costs: Costs,
-    cells: Ints,
-    background: Floats,
-    errors: Ints,
-    log_total: float,
-    alterations: bool,
+    items: ItemsWithout,
     allow_frequent: bool,
     ratios: tuple[Floats, Floats],
     min_evidence: tuple[float, float],
@@ -97,45 +105,35 @@ def choose_items(
 ) -> None:
     """Choose for every item what shortens f most: not in the pattern, shared, or carried by some classes.
 
-    ``background`` and ``errors`` are those of the data without the pattern. The choice is written to ``carry``, (c, n),
-    and the errors with it to ``left``. With ``allow_frequent`` a frequent item needs no evidence.
+    The choice is written to ``carry``, (c, n), and the errors with it to ``left``. With ``allow_frequent`` a frequent
+    item needs no evidence.
     """
     c, n = carry.shape
     carriers, some = np.zeros(c, dtype=np.bool_), np.zeros(c, dtype=np.bool_)
+    costs, cells, alterations = items.costs, items.cells, items.alterations
     for i in range(n):
-        frequent = allow_frequent and background[i] >= FREQUENT
+        frequent = allow_frequent and items.background[i] >= FREQUENT
         ratio = ratios[0][i], ratios[1][i]
-        terms = costs.counted, costs.cross, costs.codes[i], log_total
-        left[i] = choose_carriers(
-            terms, cells, i, errors[i], alterations, frequent, ratio, min_evidence, carriers, some
-        )
+        terms = costs.counted, costs.cross, costs.codes[i], items.log_total
+        errors = items.errors[i]
+        left[i] = choose_carriers(terms, cells, i, errors, alterations, frequent, ratio, min_evidence, carriers, some)
         for a in range(c):
             carry[a, i] = carriers[a]
 
 
 @compiled()
 def choose_items_of_some(
-    costs: Costs,
-    cells: Ints,
-    background: Floats,
-    errors: Ints,
-    log_total: float,
-    alterations: bool,
-    ratios: tuple[Floats, Floats],
-    min_evidence: tuple[float, float],
-    carry: Bools,
-    left: Ints,
+    items: ItemsWithout, ratios: tuple[Floats, Floats], min_evidence: tuple[float, float], carry: Bools, left: Ints
 ) -> None:
     """Choose the items of a pattern that only some classes use: frequent ones may join if they are few among all."""
-    known = costs, cells, background, errors, log_total, alterations
-    choose_items(*known, True, ratios, min_evidence, carry, left)
+    choose_items(items, True, ratios, min_evidence, carry, left)
     c, n = carry.shape
-    frequent = 0
+    costs, cells, frequent = items.costs, items.cells, 0
     for i in range(n):
         evidence, carried = 0.0, False
         for a in range(c):
             carried |= carry[a, i]
             evidence += cells[OPEN_ONES, a, i] * ratios[0][i] + cells[OPEN_ZEROS, a, i] * ratios[1][i]
-        frequent += costs.weights[i] * (carried and background[i] >= FREQUENT and evidence < min_evidence[0])
+        frequent += costs.weights[i] * (carried and items.background[i] >= FREQUENT and evidence < min_evidence[0])
     if frequent > MAX_FREQUENT_SHARE * count_items(costs, carry):
-        choose_items(*known, False, ratios, min_evidence, carry, left)
+        choose_items(items, False, ratios, min_evidence, carry, left)

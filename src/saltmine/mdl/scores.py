@@ -13,19 +13,8 @@ from numpy.typing import NDArray
 
 from saltmine.arrays import Bools, Floats, Ints
 from saltmine.compiled import compiled
-from saltmine.mdl.code_length import (
-    NO_CODE,
-    ONES,
-    OPEN_ONES,
-    OPEN_ZEROS,
-    Costs,
-    add_errors,
-    count_lengths,
-    description_length,
-    errors_code,
-    patterns_code,
-    specificity,
-)
+from saltmine.mdl import code_length
+from saltmine.mdl.code_length import NO_CODE, ONES, OPEN_ONES, OPEN_ZEROS, Costs, specificity
 from saltmine.mdl.evidence import EvidenceSums, add_item_evidence, evidence_from_sums, log_likelihood_ratio
 
 
@@ -145,13 +134,13 @@ def add_to_scores(
             sums.class_evidence[s, a] += weight * (ones * exact[0] + zeros * exact[1])
     of_items = EvidenceSums(sums.evidence, sums.shared, sums.added)
     add_item_evidence(of_items, s, weight, evidence, pattern.min_evidence, carriers, n_carriers)
-    add_errors(costs, i, item.without, weight, sums.without[s])
-    add_errors(costs, i, item.errors, -weight, sums.without[s])
+    code_length.add_errors(costs, i, item.without, weight, sums.without[s])
+    code_length.add_errors(costs, i, item.errors, -weight, sums.without[s])
     for a in range(c if n_carriers < c else 0):
         if carriers[a]:
             gain = cells[OPEN_ONES, a, j] - cells[OPEN_ZEROS, a, j]
-            add_errors(costs, i, item.errors + gain, weight, sums.without_added[s, a])
-            add_errors(costs, i, item.errors, -weight, sums.without_added[s, a])
+            code_length.add_errors(costs, i, item.errors + gain, weight, sums.without_added[s, a])
+            code_length.add_errors(costs, i, item.errors, -weight, sums.without_added[s, a])
 
 
 @compiled()
@@ -206,13 +195,13 @@ class PatternScores:
 
 def model_length(used: Ints, sums: ModelSums, *, printed: bool) -> float:
     """Return f, with S as the paper prints it or as the search weighs it; ``used``, (R, c), counts rows."""
-    counted = count_lengths(int(used.sum(axis=1).max(initial=0)))
+    counted = code_length.count_lengths(int(used.sum(axis=1).max(initial=0)))
     return _length(counted, used.sum(axis=1), sums.table.sum(axis=1) if printed else sums.extra, sums.code)
 
 
 def null_length(costs: Costs, item_counts: Ints) -> float:
     """Return f of the model without patterns."""
-    return float(description_length(errors_code(costs, item_counts, NO_CODE)))
+    return float(code_length.description_length(code_length.errors_code(costs, item_counts, NO_CODE)))
 
 
 def score(
@@ -221,7 +210,7 @@ def score(
     """Return the scores of all patterns; ``used``, (R, c), counts rows, ``alteration_evidence`` is (c, R)."""
     rank, c = used.shape
     total, table = used.sum(axis=1), sums.table.sum(axis=1)
-    counted = count_lengths(int(total.max(initial=0)))
+    counted = code_length.count_lengths(int(total.max(initial=0)))
     length = _length(counted, total, table, sums.code)
     evidence, gain, added = np.zeros(rank), np.zeros(rank), np.full((c, rank), np.nan)
     of_items = EvidenceSums(scores.evidence, scores.shared, scores.added)
@@ -238,5 +227,5 @@ def score(
 
 
 def _length(counted: Floats, used: Ints, extra: Floats, errors: Floats) -> float:
-    code = np.array(patterns_code(counted, used, extra)) + errors
-    return float(description_length((float(code[0]), float(code[1]), float(code[2]))))
+    code = np.array(code_length.patterns_code(counted, used, extra)) + errors
+    return float(code_length.description_length((float(code[0]), float(code[1]), float(code[2]))))

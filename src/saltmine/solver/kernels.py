@@ -24,7 +24,7 @@ from saltmine.data.bits import BitMatrix, Layout
 from saltmine.mdl import code_length
 from saltmine.mdl import evidence as stats
 from saltmine.mdl.code_length import ONES, OPEN_ONES, OPEN_ZEROS, Costs
-from saltmine.mdl.item_choice import choose_items, choose_items_of_some
+from saltmine.mdl.item_choice import ItemsWithout, choose_items, choose_items_of_some
 
 # Ratio of cells that do not count as evidence.
 NO_EVIDENCE = (0.0, 0.0)
@@ -310,11 +310,11 @@ def fit_pattern(
         by_class = rows_by_class(data, new.rows)
         used[s] = by_class.sum()
         log_total = np.log(others + used[s] + code_length.count_errors(costs, new.errors))
-        known = costs, cells, without.background, without.errors, log_total, alterations
+        seen = ItemsWithout(costs, cells, without.background, without.errors, log_total, alterations)
         if allow_frequent or by_class.min() > 0:
-            choose_items(*known, True, ratios, min_items, new.carry, new.errors)
+            choose_items(seen, True, ratios, min_items, new.carry, new.errors)
         else:
-            choose_items_of_some(*known, ratios, min_items, new.carry, new.errors)
+            choose_items_of_some(seen, ratios, min_items, new.carry, new.errors)
         items = stats.count_items(costs, new.carry)
         if items < 2 or used[s] < 2:
             break

@@ -5,6 +5,7 @@ One filter for all searches. A search says how much evidence there is for a part
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from saltmine.arrays import Bools, Floats
@@ -74,23 +75,20 @@ def drop_patterns(model: ModelUnderTest) -> bool:
 
 def drop_class_use(model: ModelUnderTest) -> bool:
     """Take away the use of patterns by single classes that chance explains."""
-    dropped = False
-    for s in model.patterns():
-        weak = model.class_evidence(s) < -model.log_alpha
-        if weak.any():
-            model.reduce(s, weak, use=True)
-            dropped = True
-    model.update()
-    return dropped
+    return _drop_parts(model, model.class_evidence, use=True)
 
 
 def drop_alterations(model: ModelUnderTest) -> bool:
     """Take away what classes add to patterns where chance explains it."""
+    return _drop_parts(model, model.alteration_evidence, use=False)
+
+
+def _drop_parts(model: ModelUnderTest, evidence_of: Callable[[int], Floats], use: bool) -> bool:
     dropped = False
     for s in model.patterns():
-        weak = model.alteration_evidence(s) < -model.log_alpha
+        weak = evidence_of(s) < -model.log_alpha
         if weak.any():
-            model.reduce(s, weak, use=False)
+            model.reduce(s, weak, use=use)
             dropped = True
     model.update()
     return dropped

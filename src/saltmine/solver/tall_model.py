@@ -15,10 +15,10 @@ from saltmine.arrays import Bools, Floats, Ints
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.item_counts import defined_by_all_items
 from saltmine.mdl import evidence as stats
-from saltmine.mdl import item_choice
 from saltmine.mdl import scores as scoring
 from saltmine.mdl.alteration_tests import alteration_evidence
 from saltmine.mdl.code_length import NO_CODE, OPEN_ONES, OPEN_ZEROS, errors_code, make_costs, pattern_extra
+from saltmine.mdl.item_choice import ItemsWithout, choose_items, choose_items_of_some
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.kernels import state_length
 from saltmine.solver.local_search import LEAST, ROUNDS
@@ -211,11 +211,11 @@ class TallModel:
         length, best = np.inf, None
         for turn in range(ROUNDS):
             log_total = float(np.log(others + rows.counts.sum() + errors.sum()))
-            known = costs, rows.cells, view.background, view.errors, log_total, self.alterations
+            seen = ItemsWithout(costs, rows.cells, view.background, view.errors, log_total, self.alterations)
             if (rows.counts > 0).all():
-                item_choice.choose_items(*known, True, ratios, min_evidence, carry, errors)
+                choose_items(seen, True, ratios, min_evidence, carry, errors)
             else:
-                item_choice.choose_items_of_some(*known, ratios, min_evidence, carry, errors)
+                choose_items_of_some(seen, ratios, min_evidence, carry, errors)
             used, items = int(rows.counts.sum()), int(carry.any(axis=0).sum())
             if items < 2 or used < 2:
                 break
