@@ -70,13 +70,13 @@ def _as_fitted(
     columns = names if names is not None else [f"item {k}" for k in range(n_items)]
     estimator = CSalt()
     estimator._binary_rows(pd.DataFrame(rows, columns=list(columns)), reset=True)
-    estimator.classes_ = np.array([f"class {a:02}" for a in range(len(covers))])
+    classes = np.array([f"class {a:02}" for a in range(len(covers))])
     labels = Labels(numbers, len(covers))
     data = StackedMatrix.from_rows(rows, numbers, labels.n_classes)
     bits = BitMatrix(data.matrix, data.blocks)
     length = description_length(bits, model)
     solution = Solution(model, length, length)
-    estimator._store(collect(solution, data, bits, rows, labels, fold=False), labels)
+    estimator._store(collect(solution, data, bits, rows, labels, fold=False), classes, labels)
     return estimator
 
 

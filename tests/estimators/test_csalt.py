@@ -1,9 +1,13 @@
 """The public contract: what scripts of users may rely on."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from dask.base import tokenize
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
@@ -255,3 +259,27 @@ def test_pandas_output_has_named_columns(planted):
     assert list(usage.columns) == [f"csalt{s}" for s in range(model.n_components_)]
     assert model.feature_names_in_.tolist() == list(frame.columns)
     assert list(usage.columns) == model.get_feature_names_out().tolist()
+
+
+def test_importing_estimators_loads_no_compiled_code():
+    code = "import sys; from saltmine import Asso, CSalt, DiffNorm, JointNMF, Primp; print('numba' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
+
+
+def test_dask_tells_models_apart():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    models = [CSalt(random_state=0).fit(rng.random((40, 6)) < 0.5, y) for _ in range(2)] + [CSalt(random_state=0)]
+    assert len({tokenize(model) for model in models}) == 3
+    assert tokenize(models[0]) == tokenize(models[0])
+
+
+def test_a_model_is_not_fitted_while_it_is_being_fitted():
+    seen = []
+    model = CSalt(random_state=0, callback=lambda now: seen.append(hasattr(model, "classes_")))
+    planted = make_planted(60, [50, 50], rank=2, noise=0.05, random_state=0)
+    model.fit(planted.X, planted.y)
+    assert seen
+    assert not any(seen)
+    assert hasattr(model, "classes_")

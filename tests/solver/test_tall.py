@@ -160,7 +160,7 @@ def test_tables_are_those_of_a_fit_that_holds_all_rows(data, small_samples, cut)
     by_number = Labels(np.unique(labels, return_inverse=True)[1], 2)
     length = fitted.description_length_
     solution = Solution(model_of(fitted, stacked), length, length)
-    whole._store(collect(solution, stacked, bits, cells, by_number, fold=False), by_number)
+    whole._store(collect(solution, stacked, bits, cells, by_number, fold=False), fitted.classes_, by_number)
     # Scores are summed up in another order.
     assert_same_figures(fitted, whole, exact=False)
     np.testing.assert_array_equal(fitted.usage_, whole.usage_)

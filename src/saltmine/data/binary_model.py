@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.arrays import Bools
-from saltmine.data.folding import Weights
+
+if TYPE_CHECKING:
+    # Compiled code, which fitted models do without.
+    from saltmine.data.folding import Weights
 
 
 @dataclass(frozen=True)
@@ -58,9 +62,8 @@ def drop_idle_parts(model: BinaryModel, blocks: list[slice]) -> BinaryModel:
     return BinaryModel(model.X, V, Y)
 
 
-def drop_trivial(model: BinaryModel, weights: Weights | None = None) -> BinaryModel:
+def drop_trivial(model: BinaryModel, weights: Weights) -> BinaryModel:
     """Remove patterns with fewer than two items or fewer than two rows of the input."""
-    weights = weights or Weights.ones((len(model.Y), len(model.X)))
     items = weights.items @ (model.X | model.V.any(axis=0))
     rows = weights.rows @ model.Y
     return model.keep((items >= 2) & (rows >= 2))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 # Cells of a block of data in memory: of columns, which are folded in every block, and of rows.
-COLUMN_BLOCK_CELLS, ROW_BLOCK_CELLS = 1 << 27, 1 << 23
+COLUMN_BLOCK_CELLS, ROW_BLOCK_CELLS = 1 << 24, 1 << 23
 
 
 def column_sources(data: LazyMatrix | BinaryMatrix, client: Client | None, binarize: float | None) -> Sequence[Any]:

@@ -83,11 +83,6 @@ class StackedMatrix:
     item_of: Indices
     weights: Weights
 
-    @property
-    def n_features(self) -> int:
-        """Columns of the input."""
-        return len(self.item_of)
-
     @classmethod
     def from_rows(
         cls,

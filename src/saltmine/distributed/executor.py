@@ -203,7 +203,7 @@ class DaskExecutor(BlockExecutor[Block]):
             time.sleep(min(_PAUSE, self._patience / 10))
 
     def _reach(self, method: Callable[..., Any], *args: Any) -> Any:
-        """BlockCall a method of the client, or say that its scheduler is gone."""
+        """Call a method of the client, or say that its scheduler is gone."""
         try:
             return method(*args)
         except Exception as error:  # a client that lost its scheduler, or was closed, raises nearly anything
@@ -233,7 +233,7 @@ def open_executor(
         with DaskExecutor(client, make_block, sources) as executor:
             yield executor
     else:
-        # One after the other: only what is packed stays in memory.
+        # One after the other, so that data which is read lazily is never in memory as a whole.
         with LocalExecutor([make_block(read_source(source)) for source in sources], team) as local:
             yield local
 

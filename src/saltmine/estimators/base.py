@@ -125,8 +125,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             Also what is read lazily: a dask array, a zarr array or its path, or the path of a folder of .npz or
             .parquet files, each with some of the rows.
         y : (m,) labels
-            Classes of the rows. Methods that describe all rows as one class do without them: where given, they split
-            the reporting and nothing else.
+            Classes of the rows; needed by methods that compare classes. Methods that describe all rows as one class do
+            without them: where given, they split the reporting and nothing else.
         item_names, row_names : lists of text, optional
             What tables and reports call columns and rows; for data that has no names of its own, as sparse matrices.
         """
@@ -139,9 +139,10 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self._check_parameters()
             with self._open_client(X) as client:
                 data = self._validate(X, item_names, row_names)
-                labels = self._labels(y, data.shape[0])
+                classes, numbers = self._classes(y, data.shape[0])
+                labels = import_fitting().Labels(numbers, len(classes))
                 found = self._find(data, labels, client)
-            self._store(found, labels)
+            self._store(found, classes, labels)
         return self
 
     def _open_client(self, X: Any) -> AbstractContextManager[Any]:
@@ -158,11 +159,6 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.row_names_ = given_names(row_names, data.shape[0], "row_names", "rows")
         return data
 
-    def _labels(self, y: Any, n_rows: int) -> Labels:
-        self.classes_, numbers = self._classes(y, n_rows)
-        labels: Labels = import_fitting().Labels(numbers, len(self.classes_))
-        return labels
-
     def _classes(self, y: Any, n_rows: int) -> tuple[NDArray[Any], Indices]:
         """Return the classes, sorted, and the class number of every row."""
         if y is None:
@@ -171,11 +167,13 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _find(self, data: BinaryMatrix | LazyMatrix, labels: Labels, client: Any) -> Found:
         """Stack and fold, search and score."""
-        found: Found = import_fitting().fit_in_memory(self, data, labels, self._search)
+        fitting = import_fitting()
+        rows = fitting.read_whole(data, self.binarize)
+        found: Found = fitting.fit_in_memory(self, rows, labels, self._search)
         return found
 
     def _run_once(self, search: Callable[[OnStep], Solution]) -> Solution:
-        """Run a search that knows no chance."""
+        """Run a search without random numbers."""
         return best_of_runs(self, lambda restart, seed, tell: search(steps_of(restart, tell)), [0], n_jobs=1)
 
     def _run_restarts(self, search: Callable[[OnStep, np.random.Generator], Solution]) -> Solution:
@@ -190,18 +188,18 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         drawn = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_restarts)
         return [int(seed) for seed in drawn]
 
-    def _store(self, found: Found, labels: Labels) -> None:
+    def _store(self, found: Found, classes: NDArray[Any], labels: Labels) -> None:
         """Keep what was found, rows in the order of the input, the pattern that covers most cells first."""
         usage_counts = labels.count(found.usage)
         by_area = np.argsort(-(found.items.carried() * usage_counts).sum(axis=0), kind="stable")
-        solution, scores = found.solution, found.scores.keep(by_area)
+        scores = found.scores.keep(by_area)
         self.n_components_ = found.rank
         self.usage_, self.usage_counts_ = found.usage[:, by_area], usage_counts[:, by_area]
         self._items, self.carrier_counts_ = found.items.keep(by_area), found.carrier_counts[:, by_area]
-        self.row_labels_ = self.classes_[labels.numbers]
+        self.classes_, self.row_labels_ = classes, classes[labels.numbers]
         self.class_counts_ = np.bincount(labels.numbers, minlength=labels.n_classes)
-        self.description_length_, self.null_description_length_ = solution.length, found.null_length
-        self.n_iter_, self.history_ = solution.n_iter, np.array(solution.history)
+        self.description_length_, self.null_description_length_ = found.length, found.null_length
+        self.n_iter_, self.history_ = found.n_iter, np.array(found.history)
         self.pattern_evidence_, self.pattern_gain_ = scores.evidence, scores.gain
         self.alteration_evidence_ = _for_classes(scores.alteration_evidence, labels.n_classes)
         self.alteration_gain_ = _for_classes(scores.alteration_gain, labels.n_classes)
@@ -231,6 +229,10 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.__dict__.pop("feature_names_in_", None)
         self.row_names_ = None
         return data
+
+    def __dask_tokenize__(self) -> Any:
+        # The whole state: by default Dask would look at the parameters of a dataclass only.
+        return type(self).__name__, self.__getstate__()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

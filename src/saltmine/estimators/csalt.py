@@ -151,7 +151,7 @@ class CSalt(MdlEstimator):
         A Dask cluster, or the address of its scheduler, that holds the data in blocks (docs/scaling.md). Data that is
         read lazily goes to the client that is open, where there is one.
     n_jobs : int or None
-        Restarts run at the same time.
+        Restarts run at the same time; wide and tall data is searched by one after the other.
     random_state : int, RandomState or None
         The same seed gives the same model, whatever the number of threads.
     verbose : int

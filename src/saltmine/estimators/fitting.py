@@ -1,7 +1,7 @@
 """The middle of a fit: stack and fold, search, score.
 
 In memory, in blocks or on a cluster differ by the executor that is passed. Everything compiled is imported from here,
-so that estimators can be imported without it.
+so that estimators can be imported without compiled code.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from saltmine.solver.relaxed.device import on_device, open_device
 from saltmine.solver.relaxed.operator import Operator, make_operator
 from saltmine.solver.row_block import make_row_block
 from saltmine.solver.scoring import collect
-from saltmine.solver.solution import USUALLY_DONE, Found, Search, Solution, Task, without_patterns
+from saltmine.solver.solution import USUALLY_DONE, Found, SearchSettings, Solution, Task, without_patterns
 from saltmine.solver.tall import is_tall, search_tall
 from saltmine.solver.wide import is_wide, search_wide
 
@@ -50,19 +50,15 @@ __all__ = [
     "read_whole",
 ]
 
-SEARCHES: dict[str, Callable[[Task, Search], Solution]] = {"saltmine": mdl_search, "paper": paper_search}
+SEARCHES: dict[str, Callable[[Task, SearchSettings], Solution]] = {"saltmine": mdl_search, "paper": paper_search}
 # The paper's loop takes thousands of steps that add up; saltmine's few are rounded and refined.
 PRECISION: dict[str, type[np.floating[Any]]] = {"saltmine": np.float32, "paper": np.float64}
 
 
 def fit_in_memory(
-    model: PatternModel,
-    data: LazyMatrix | BinaryMatrix,
-    labels: Labels,
-    search: Callable[[StackedMatrix, BitMatrix], Solution],
+    model: PatternModel, rows: BinaryMatrix, labels: Labels, search: Callable[[StackedMatrix, BitMatrix], Solution]
 ) -> Found:
     """Stack and fold data in memory, search it, and score what is found."""
-    rows = read_whole(data, model.binarize)
     searched = labels if model._knows_classes else labels.merged()
     stacked = StackedMatrix.from_rows(rows, searched.numbers, searched.n_classes, fold=model._folds)
     bits = BitMatrix(stacked.matrix, stacked.blocks, stacked.weights)
@@ -79,13 +75,13 @@ def fit_by_description_length(
         best = partial(_best, model, labels, team)
         if model.algorithm == "saltmine" and is_tall(data.shape):
             sources = row_sources(data, labels, client, model.binarize)
-            with open_executor(partial(make_row_block, **classes), sources, client, team) as of_rows:
-                return best(partial(search_tall, of_rows, labels), n_jobs=1)
+            with open_executor(partial(make_row_block, **classes), sources, client, team) as row_blocks:
+                return best(partial(search_tall, row_blocks, labels), n_jobs=1)
         if model.algorithm == "saltmine" and is_wide(data.shape):
             sources = column_sources(data, client, model.binarize)
             make_block = partial(make_item_block, numbers=labels.numbers, **classes)
-            with open_executor(make_block, sources, client, team) as of_columns:
-                return best(partial(search_wide, of_columns, labels), n_jobs=1)
+            with open_executor(make_block, sources, client, team) as item_blocks:
+                return best(partial(search_wide, item_blocks, labels), n_jobs=1)
         if is_wide(data.shape) and (client is not None or isinstance(data, LazyMatrix)):
             raise ValueError("Data of this size is fitted in blocks, which only algorithm='saltmine' does.")
 
@@ -97,12 +93,16 @@ def fit_by_description_length(
 
 
 def _best(
-    model: MdlEstimator, labels: Labels, team: ThreadTeam, search: Callable[[Search], AnyResult], n_jobs: int | None
+    model: MdlEstimator,
+    labels: Labels,
+    team: ThreadTeam,
+    search: Callable[[SearchSettings], AnyResult],
+    n_jobs: int | None,
 ) -> AnyResult:
     """Search once per restart, and return the best result."""
 
     def run(restart: int, seed: int, tell: Listener) -> AnyResult:
-        return search(_make_search(model, labels, team, restart, seed, tell))
+        return search(_make_settings(model, labels, team, restart, seed, tell))
 
     return best_of_runs(model, run, model._seeds(), n_jobs)
 
@@ -118,10 +118,10 @@ def _operators(model: MdlEstimator, team: ThreadTeam) -> Callable[[BinaryMatrix,
     return make
 
 
-def _make_search(
+def _make_settings(
     model: MdlEstimator, labels: Labels, team: ThreadTeam, restart: int, seed: int, tell: Listener
-) -> Search:
-    """Return how one restart goes about it, and whom it tells how far it is."""
+) -> SearchSettings:
+    """Return the settings of one restart, which reports its progress to ``tell``."""
 
     def on_check(rank: int, iteration: int, max_iter: int, objective: float) -> None:
         # The published algorithm knows how far it is at this rank; saltmine's relaxed solve is its shorter part.
@@ -131,7 +131,7 @@ def _make_search(
     def on_refine(rank: int, length: float, done: float) -> None:
         tell(Progress(restart, rank, 0, 0, length, "refinement", done))
 
-    return Search(
+    return SearchSettings(
         rng=np.random.default_rng(seed),
         team=team,
         make_operator=_operators(model, team),

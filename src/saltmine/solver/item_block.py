@@ -1,7 +1,7 @@
 """A block of items: some columns of the data with all rows, and the patterns that carry them.
 
-Blocks know nothing of each other. What they return are sums over their items; `wide.WideModel` adds them up, decides
-about rows, and tells all blocks. A model in memory is scored as one block.
+Blocks know nothing of each other. What they return are sums over their items; `wide_model.WideModel` adds them up,
+decides about rows, and tells all blocks. A model in memory is scored as one block.
 """
 
 from __future__ import annotations

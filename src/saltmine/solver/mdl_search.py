@@ -18,7 +18,7 @@ from saltmine.solver.relaxed.spectrum import count_signals
 from saltmine.solver.rounding import round_factors
 from saltmine.solver.scoring import description_length
 from saltmine.solver.seeds import SEEDS, SEEDS_OF_FEW_ROWS
-from saltmine.solver.solution import USUALLY_DONE, Search, Solution, Task, without_patterns
+from saltmine.solver.solution import USUALLY_DONE, SearchSettings, Solution, Task, without_patterns
 
 # The relaxed solve starts from more patterns than the spectrum shows: they find their places by crowding out each
 # other.
@@ -32,32 +32,32 @@ FEW_ROWS = 100
 MAX_ROUNDS = 5
 
 
-def search_sample(matrix: BinaryMatrix, bits: BitMatrix, search: Search) -> Solution:
+def search_sample(matrix: BinaryMatrix, bits: BitMatrix, settings: SearchSettings) -> Solution:
     """Search a sample of the data, which may have no ones at all."""
-    return mdl_search(search.task(matrix, bits), search) if bits.shape[1] else without_patterns(bits)
+    return mdl_search(settings.task(matrix, bits), settings) if bits.shape[1] else without_patterns(bits)
 
 
-def mdl_search(task: Task, search: Search) -> Solution:
+def mdl_search(task: Task, settings: SearchSettings) -> Solution:
     """Run saltmine's own solver: a short relaxed solve, then moves on the binary model; docs/solver.md says why."""
     n_rows, n_items = task.bits.weights.shape
     few_rows = n_items > FEW_ROWS * n_rows
     if few_rows:
         model, n_iter, history = BinaryModel.empty(*task.bits.shape, len(task.bits.blocks)), 0, list[float]()
     else:
-        model, n_iter, history = _relaxed_start(task, search)
-    local = LocalSearch(task.bits, model, alterations=search.alterations, alpha=search.alpha)
+        model, n_iter, history = _relaxed_start(task, settings)
+    local = LocalSearch(task.bits, model, alterations=settings.alterations, alpha=settings.alpha)
     local.refit(trim=True)
-    _improve(local, search, USUALLY_DONE[0], USUALLY_DONE[1])
-    limit = None if search.max_rank is None else 2 * search.max_rank
+    _improve(local, settings, USUALLY_DONE[0], USUALLY_DONE[1])
+    limit = None if settings.max_rank is None else 2 * settings.max_rank
     seeds = SEEDS_OF_FEW_ROWS if few_rows else SEEDS
     for max_n, (begin, end) in zip(seeds, pairwise(USUALLY_DONE[1:]), strict=True):
-        if not local.grow_from_residual(max_n, search.rng, task.team, limit, by_similarity=not few_rows):
+        if not local.grow_from_residual(max_n, settings.rng, task.team, limit, by_similarity=not few_rows):
             break
-        _improve(local, search, begin, end)
-    if search.max_rank is not None:
-        local.truncate(search.max_rank)
+        _improve(local, settings, begin, end)
+    if settings.max_rank is not None:
+        local.truncate(settings.max_rank)
         local.refit()
-    local.split_unrelated_classes(search.max_rank)
+    local.split_unrelated_classes(settings.max_rank)
     local.drop_until_significant()
     model = local.model()
     # The look at the spectrum is an iteration as well, and the only one where it shows nothing.
@@ -68,23 +68,23 @@ def mdl_search(task: Task, search: Search) -> Solution:
     return Solution(model, description_length(task.bits, model), local.length, n_iter, history)
 
 
-def _relaxed_start(task: Task, search: Search) -> tuple[BinaryModel, int, list[float]]:
+def _relaxed_start(task: Task, settings: SearchSettings) -> tuple[BinaryModel, int, list[float]]:
     """Solve the relaxed problem at a rank that the spectrum of the data suggests, and round it."""
     m, n = task.data.shape
-    limit = min(m, n) if search.max_rank is None else min(m, n, search.max_rank)
-    signals = count_signals(task.data, search.rng, max_n=limit)
+    limit = min(m, n) if settings.max_rank is None else min(m, n, settings.max_rank)
+    signals = count_signals(task.data, settings.rng, max_n=limit)
     if not signals:
         return BinaryModel.empty(m, n, len(task.data.blocks)), 0, []
     rank = min(int(START_FACTOR * signals) + START_MORE, limit)
-    max_iter = min(search.max_iter, ITERATIONS)
+    max_iter = min(settings.max_iter, ITERATIONS)
     solver = AcceleratedDescent(task.data, cross_weights(task.bits.class_sizes))
     descent = solver.run(
-        solver.start(rank, search.rng),
+        solver.start(rank, settings.rng),
         ramp=RAMP,
         max_iter=max_iter,
-        tol=search.tol,
-        alterations=search.alterations,
-        on_check=lambda iteration, value: search.on_check(rank, iteration, max_iter, value),
+        tol=settings.tol,
+        alterations=settings.alterations,
+        on_check=lambda iteration, value: settings.on_check(rank, iteration, max_iter, value),
     )
     return _round(descent.factors, task.bits), descent.n_iter, descent.history
 
@@ -94,16 +94,16 @@ def _round(factors: Factors, bits: BitMatrix) -> BinaryModel:
     return round_factors(factors.X, factors.V, factors.Y, bits, thresholds=np.array([0.1, 0.3, 0.5, 0.7, 0.9]))[0]
 
 
-def _improve(local: LocalSearch, search: Search, begin: float, end: float) -> None:
+def _improve(local: LocalSearch, settings: SearchSettings, begin: float, end: float) -> None:
     """Merge, split and refit until no move helps; then take away what chance explains."""
 
     def tell(done: float) -> None:
-        search.on_refine(len(local.patterns()), local.length, begin + done * (end - begin))
+        settings.on_refine(len(local.patterns()), local.length, begin + done * (end - begin))
 
     local.clear_attempts()
     for k in range(MAX_ROUNDS):
         tell(0.3 + 0.5 * k / MAX_ROUNDS)
-        if search.max_rank is None:
+        if settings.max_rank is None:
             local.split_unrelated_classes()
         merged = local.merge()
         if not local.split() and not merged:

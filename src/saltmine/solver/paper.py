@@ -13,7 +13,7 @@ from saltmine.solver.relaxed import objective as relaxed
 from saltmine.solver.relaxed.objective import Descent, Factors, OnCheck, RelaxedObjective
 from saltmine.solver.relaxed.operator import Floats
 from saltmine.solver.rounding import round_factors
-from saltmine.solver.solution import Search, Solution, Task
+from saltmine.solver.solution import SearchSettings, Solution, Task
 
 # The paper's gamma: steps stay strictly below the inverse modulus.
 GAMMA = 1.00001
@@ -21,23 +21,23 @@ GAMMA = 1.00001
 WINDOW = 500
 
 
-def paper_search(task: Task, search: Search) -> Solution:
-    """Run the published algorithm; without ``search.alterations`` this is Primp."""
+def paper_search(task: Task, settings: SearchSettings) -> Solution:
+    """Run the published algorithm; without ``settings.alterations`` this is Primp."""
     m, n = task.data.shape
     c = len(task.data.blocks)
     objective = RelaxedObjective(task.data)
     factors = Factors(np.zeros((n, 0)), np.zeros((c, n, 0)), np.zeros((m, 0)))
-    limit = min(m, n) if search.max_rank is None else search.max_rank
+    limit = min(m, n) if settings.max_rank is None else settings.max_rank
     n_iter, history = 0, list[float]()
 
     def on_check(rank: int, iteration: int, value: float) -> None:
-        search.on_check(rank, iteration, search.max_iter, value)
+        settings.on_check(rank, iteration, settings.max_iter, value)
 
     while True:
-        rank = min(factors.rank + search.rank_step, limit)
-        start = _add_random_columns(factors, rank - factors.rank, search.rng)
+        rank = min(factors.rank + settings.rank_step, limit)
+        start = _add_random_columns(factors, rank - factors.rank, settings.rng)
         tell = partial(on_check, rank)
-        descent = palm(objective, start, search.max_iter, search.tol, search.alterations, on_check=tell)
+        descent = palm(objective, start, settings.max_iter, settings.tol, settings.alterations, on_check=tell)
         factors = descent.factors
         n_iter += descent.n_iter
         history += descent.history[1:]

@@ -77,7 +77,7 @@ def collect(
         model = BinaryModel(model.X, no_alterations, usage[data.order])
     carriers = find_carriers(bits, model)
     items = ItemCounts.of(bits, model, carriers, data.item_of)
-    if not model.rank:
-        # The same to the last digit, whatever summed it up.
-        solution.length = null
-    return Found(solution, scores, null, items, usage, bits.used(carriers))
+    # Without patterns the same to the last digit, whatever summed it up.
+    length = solution.length if model.rank else null
+    run = solution.score, solution.n_iter, solution.history
+    return Found(length, *run, null, scores, items, usage, bits.used(carriers))

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from saltmine.arrays import Bools
+from saltmine.arrays import Bools, Ints
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.folding import Weights
@@ -39,8 +38,8 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Search:
-    """How a search goes about it.
+class SearchSettings:
+    """The settings of a search.
 
     ``on_check(rank, iteration, max_iter, objective)`` is called at every check of the relaxed objective,
     ``on_refine(rank, length, done)`` between the moves of the local search, with the share of the work that is done by
@@ -97,27 +96,17 @@ def without_patterns(bits: BitMatrix) -> Solution:
 
 @dataclass(frozen=True)
 class Found:
-    """A model of all the data with what a fitted estimator keeps of it.
+    """A model of all the data with what a fitted estimator keeps of it; figures are those of `Solution`."""
 
-    Of ``solution`` only the figures count: the model itself is in ``items`` and ``usage``.
-    """
-
-    solution: Solution
-    scores: PatternScores
+    length: float
+    score: float
+    n_iter: int
+    history: list[float]
     null_length: float
+    scores: PatternScores
     items: ItemCounts
     usage: Bools  # (m, r), rows in the order of the input
-    carrier_counts: NDArray[np.int64]  # (c, r): rows that have more than half of a pattern's items
-
-    @property
-    def length(self) -> float:
-        """Return f, as the paper prints it."""
-        return self.solution.length
-
-    @property
-    def score(self) -> float:
-        """Return what the search minimises."""
-        return self.solution.score
+    carrier_counts: Ints  # (c, r): rows that have more than half of a pattern's items
 
     @property
     def rank(self) -> int:

@@ -20,7 +20,7 @@ from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.row_block import RowBlock
 from saltmine.solver.scoring import pattern_densities
-from saltmine.solver.solution import SEARCHED, STARTED, Found, Search, Solution, rescale
+from saltmine.solver.solution import SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
 from saltmine.solver.tall_model import TallModel, TallStart
 
 # Rows of a sample: so many cells, but neither too few to show anything nor more than the search can look at.
@@ -79,13 +79,13 @@ class RowSample:
     sizes: Ints  # (c,)
 
 
-def search_tall(executor: BlockExecutor[RowBlock], labels: Labels, search: Search) -> Found:
+def search_tall(executor: BlockExecutor[RowBlock], labels: Labels, settings: SearchSettings) -> Found:
     """Search a sample of all rows, extend what is found to all of them, and collect it."""
-    first = replace(search, on_refine=rescale(search.on_refine, STARTED, SEARCHED, STARTED))
-    second = rescale(search.on_refine, SEARCHED, 1.0)
-    searched = labels.merged() if search.merge_classes else labels
-    sample = _draw(executor, searched.numbers, search.rng)
-    model = TallModel(executor, alterations=search.alterations, alpha=search.alpha, on_refine=second)
+    first = replace(settings, on_refine=rescale(settings.on_refine, STARTED, SEARCHED, STARTED))
+    second = rescale(settings.on_refine, SEARCHED, 1.0)
+    searched = labels.merged() if settings.merge_classes else labels
+    sample = _draw(executor, searched.numbers, settings.rng)
+    model = TallModel(executor, alterations=settings.alterations, alpha=settings.alpha, on_refine=second)
     stacked = StackedMatrix.from_rows(sample.rows, sample.numbers, len(sample.sizes), fold=True)
     bits = BitMatrix(stacked.matrix, stacked.blocks, stacked.weights)
     found = search_sample(stacked.matrix, bits, first)
@@ -136,5 +136,5 @@ def _collect(tall: TallModel, labels: Labels, found: Solution) -> Found:
         counts.carrier_hits.astype(small),
     )
     n_iter = max(found.n_iter, 1) + tall.sweeps
-    solution = Solution(BinaryModel.empty(0, 0, 0), length, tall.length, n_iter, found.history)
-    return Found(solution, scores, tall.null_length(), items, tall.usage(), counts.carrier_counts)
+    figures = length, tall.length, n_iter, found.history, tall.null_length()
+    return Found(*figures, scores, items, tall.usage(), counts.carrier_counts)

@@ -21,7 +21,7 @@ from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.scoring import pattern_densities
-from saltmine.solver.solution import SEARCHED, STARTED, Found, Search, Solution, rescale
+from saltmine.solver.solution import SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
 from saltmine.solver.wide_model import WideModel, WideStart
 
 # Items of a sample: so many cells, but neither too few to show anything nor more than the search can look at.
@@ -51,17 +51,17 @@ def is_wide(shape: tuple[int, int]) -> bool:
     return n > max(sample_size(m), m)
 
 
-def search_wide(executor: BlockExecutor[ItemBlock], labels: Labels, search: Search) -> Found:
+def search_wide(executor: BlockExecutor[ItemBlock], labels: Labels, settings: SearchSettings) -> Found:
     """Search a sample of all columns, extend what is found to all of them, and collect it."""
     blocks, weights = labels.blocks(), np.ones(len(labels.numbers), dtype=np.int64)
     layout = Layout(blocks, weights)
-    if search.merge_classes:
+    if settings.merge_classes:
         blocks, layout = [slice(0, len(weights))], layout.merge_classes()
-    sample = _fold(_draw(executor, len(weights), search.rng), layout, blocks, weights)
-    first = replace(search, on_refine=rescale(search.on_refine, STARTED, SEARCHED, STARTED))
+    sample = _fold(_draw(executor, len(weights), settings.rng), layout, blocks, weights)
+    first = replace(settings, on_refine=rescale(settings.on_refine, STARTED, SEARCHED, STARTED))
     found = search_sample(sample.rows(), sample, first)
-    search.on_refine(found.model.rank, found.score, SEARCHED)
-    model = WideModel(executor, layout, alterations=search.alterations, alpha=search.alpha)
+    settings.on_refine(found.model.rank, found.score, SEARCHED)
+    model = WideModel(executor, layout, alterations=settings.alterations, alpha=settings.alpha)
     model.run(_start(sample, found.model))
     return _collect(model, labels, found)
 
@@ -102,12 +102,6 @@ def _collect(model: WideModel, labels: Labels, found: Solution) -> Found:
     usage = model.layout.unpack(model.plan.usage[kept]).T
     carriers = model.find_carriers()[:, kept]
     items = ItemCounts.joined(model.executor.query(ItemBlock.item_counts, kept, usage, carriers))
-    solution = Solution(BinaryModel.empty(0, 0, 0), length, score, n_iter, found.history)
-    return Found(
-        solution=solution,
-        scores=scores.keep(kept),
-        null_length=null_length,
-        items=items,
-        usage=labels.unstack(usage),
-        carrier_counts=np.stack([carriers[block].sum(axis=0) for block in labels.blocks()]),
-    )
+    carrier_counts = np.stack([carriers[block].sum(axis=0) for block in labels.blocks()])
+    figures = length, score, n_iter, found.history, null_length
+    return Found(*figures, scores.keep(kept), items, labels.unstack(usage), carrier_counts)
