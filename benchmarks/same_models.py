@@ -1,8 +1,8 @@
 """Digests of fitted models, to show that a refactoring changes no result.
 
-    python benchmarks/same_models.py -o out/before.json            # before the change, about three minutes on two cores
-    python benchmarks/same_models.py --compare out/before.json     # after it; exit code 1 if anything differs
-    python benchmarks/same_models.py --quick --only planted        # cases by name, without clusters and slow ones
+    python -m benchmarks.same_models -o out/before.json            # before the change, about three minutes on two cores
+    python -m benchmarks.same_models --compare out/before.json     # after it; exit code 1 if anything differs
+    python -m benchmarks.same_models --quick --only planted        # cases by name, without clusters and slow ones
 
 Every case fits one estimator and digests every fitted array, every column of the pattern table, and how rows that the
 fit has not seen are encoded. Only the public API is used, so that the internals may move. Flags, counts and texts are
