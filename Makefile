@@ -35,7 +35,7 @@ demo: $(VENV)/.report ## Find patterns in handwritten digits, 3 against 8; write
 test: $(VENV)/.dev $(VENV)/.compiled ## Run all tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-test-fast: $(VENV)/.dev $(VENV)/.compiled ## Run the tests that need no cluster and no browser and take less than about three seconds each
+test-fast: $(VENV)/.dev $(VENV)/.compiled ## Run the tests that need no cluster and no browser and take less than about a second each
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow and not cluster and not browser"
 
 lint: $(VENV)/.dev ## Check style, types, and that layers import only from layers below them

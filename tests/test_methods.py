@@ -254,6 +254,7 @@ def test_methods_may_be_named_in_any_way():
     assert check_methods("ASSO") == ["asso"]
 
 
+@pytest.mark.slow
 def test_searches_and_their_compiled_code_are_loaded_by_the_first_fit_only():
     code = "import sys, saltmine.baselines; print([name for name in sys.modules if name.endswith('_search')])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)

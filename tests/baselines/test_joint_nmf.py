@@ -310,6 +310,7 @@ def test_history_falls_and_counts_iterations(planted, penalty):
     assert np.all(np.diff(model.history_) <= 1e-12 * model.history_[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [(0, 2), (0, 3, 1), (1, 1), (2, 0)])
 def test_class_wise_patterns_are_used_by_their_class_only(planted, ranks):
     model = JointNMF(penalty="jsmf", ranks=ranks, random_state=0).fit(planted.X, planted.y)

@@ -312,6 +312,7 @@ def test_completion_is_printed(shell):
     assert "_SALTMINE_COMPLETE" in run("completion", shell).stdout
 
 
+@pytest.mark.slow
 def test_completion_knows_commands_and_options():
     environment = os.environ | {
         "_SALTMINE_COMPLETE": "bash_complete",

@@ -169,6 +169,7 @@ def test_a_worker_without_nanny_closed_in_peace():
         assert executor.n_rebuilt in (2, 3)
 
 
+@pytest.mark.slow
 def test_no_worker_left():
     with small_cluster() as (cluster, client), DaskExecutor(client, Tally, SOURCES, patience=1) as executor:
         client.sync(cluster.workers[0].close)
@@ -246,6 +247,7 @@ class _Web(socketserver.BaseRequestHandler):
         self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 
+@pytest.mark.slow
 def test_connect_refuses_what_is_no_scheduler(tmp_path, monkeypatch):
     monkeypatch.setattr("saltmine.distributed.connect._REACH", 1)
     broken = tmp_path / "broken.json"

@@ -87,6 +87,7 @@ def test_a_cluster_gives_the_model_of_this_process(kind, cells, planted, expecte
     assert actors(client) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", lazy_kinds)
 def test_so_do_blocks_without_a_cluster(kind, cells, planted, expected, tmp_path):
     assert_same_fit(CSalt(random_state=0).fit(kind(cells, tmp_path), planted.y), expected)
@@ -259,6 +260,7 @@ class NamedFit(CSalt):
         return super().fit(X, y, item_names=["too few"])
 
 
+@pytest.mark.slow
 def test_clusters_that_cannot_be_reached(cells, planted, monkeypatch):
     monkeypatch.setattr("saltmine.distributed.connect._REACH", 1)
     data = of_dask(cells, None)

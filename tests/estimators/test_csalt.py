@@ -105,6 +105,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Constructing a DIA matrix")
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_the_same_data_gives_the_same_model(planted, form):
@@ -261,6 +262,7 @@ def test_pandas_output_has_named_columns(planted):
     assert list(usage.columns) == model.get_feature_names_out().tolist()
 
 
+@pytest.mark.slow
 def test_importing_estimators_loads_no_compiled_code():
     code = "import sys; from saltmine import Asso, CSalt, DiffNorm, JointNMF, Primp; print('numba' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

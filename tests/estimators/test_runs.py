@@ -172,6 +172,7 @@ def test_ctrl_c_leaves_a_fitted_model_as_it_was(planted):
     assert model.predict(planted.X).shape == (180,)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("ending", [Interrupt(at=8), lambda now: 1 / 0], ids=["Ctrl-C", "error"])
 def test_no_restart_goes_on_after_the_fit_has_ended(planted, ending):
@@ -245,6 +246,7 @@ def test_quiet_by_default(planted, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_datasets_and_metrics_are_found_without_importing_them():
     code = "import saltmine; saltmine.metrics.f_measure; saltmine.datasets.make_planted; saltmine.nothing"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

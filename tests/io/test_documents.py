@@ -114,6 +114,7 @@ def test_stop_words_go_before_and_after_the_basic_form_is_found(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_other_languages_have_their_basic_forms_and_no_stop_words(tmp_path):
     path = write_jsonl(tmp_path / "tiere.jsonl", [{"text": "Die Hunde und die Katzen liefen"}])
     assert words(read(path, language="DE", min_docs=1)) == [{"der", "hund", "und", "katze", "laufen"}]

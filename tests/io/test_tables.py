@@ -254,6 +254,7 @@ def test_many_columns_are_not_all_listed(written):
     assert "c499" not in said
 
 
+@pytest.mark.slow
 def test_ragged_line_far_down_in_a_large_file(written):
     # Large enough for pandas to read it on several threads.
     lines = [b"1,0,1,0,1,0,1,0,1,0"] * 400_000

@@ -162,6 +162,7 @@ def test_counts_for_tables_are_those_of_the_whole_data(sizes, rank, n_blocks, re
         np.testing.assert_array_equal(getattr(counts, name), figures, err_msg=name)
 
 
+@pytest.mark.slow
 @cases
 def test_gains_are_what_f_loses_without_the_part(sizes, rank, n_blocks, repeated, team):
     data = random_data(3, sizes, repeated=repeated, fold=repeated)

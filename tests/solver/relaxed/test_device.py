@@ -18,6 +18,9 @@ from saltmine.solver.relaxed.spectrum import count_signals
 from saltmine.solver.relaxed.step_kernels import Costs, Prox
 from tests.helpers.folded_data import folded_data, random_factors
 
+# Importing torch takes seconds.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def torch():

@@ -22,6 +22,7 @@ def problem(request, operator_kind):
         yield RelaxedObjective(operator_kind(data.matrix, data.blocks, team)), start
 
 
+@pytest.mark.slow
 def test_the_relaxed_objective_never_increases(problem):
     objective, start = problem
     history = np.array(palm(objective, start, check_every=1, max_iter=3000).history)
