@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -292,3 +294,15 @@ def test_matrices_need_no_preparing(planted):
 
     with pytest.raises(ValueError, match=r"X is sparse, so it is a matrix already"):
         Prepare().fit(sp.csr_array(planted.X))
+
+
+def test_text_needs_no_pyarrow():
+    """pandas holds text itself where pyarrow, an optional extra, is not installed."""
+    code = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "import pandas as pd; from saltmine import Prepare\n"
+        "frame = pd.DataFrame({'day': pd.array(['Fri', None, 'Sat', 'Fri'], dtype=pd.StringDtype('python'))})\n"
+        "print(list(Prepare(missing='ignore').fit(frame).get_feature_names_out()))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "['day=Fri', 'day=Sat']"

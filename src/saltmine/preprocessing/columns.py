@@ -86,7 +86,7 @@ class Column:
     @cached_property
     def texts(self) -> tuple[Indices, list[str]]:
         """The number of each row's value among the distinct values, -1 if missing, and the distinct values as text."""
-        if isinstance(self.values.dtype, pd.StringDtype) and hasattr(self.values.array, "__arrow_array__"):
+        if isinstance(self.values.dtype, pd.StringDtype) and self.values.dtype.storage == "pyarrow":
             return _arrow_texts(self.values.array)
         numbers, distinct = pd.factorize(self.numbers if self.is_numeric else self.values)
         return numbers, [value_text(value) for value in distinct]
