@@ -1,4 +1,4 @@
-"""Data with planted patterns, as in the experiments of the paper."""
+"""Planted patterns with class-specific alterations, as in the experiments of the paper."""
 
 from __future__ import annotations
 
