@@ -153,16 +153,20 @@ def report_growth(quick: bool, folder: Path) -> None:
     draw(found, folder / "scaling.png")
 
 
-def report_genome(folder: Path, seeds: int) -> None:
-    """Fit a simulated genome, and compare with reading it and with what was planted."""
-    table = [line.split("\t") for line in (folder / "samples.tsv").read_text().splitlines()]
-    y = np.array([row[2] for row in table])
+def read_genome(folder: Path) -> tuple[sp.csr_array, NDArray[Any], list[Program]]:
+    """Return the matrix of a simulated genome, the classes of its rows, and the planted programs."""
+    samples = [line.split("\t") for line in (folder / "samples.tsv").read_text().splitlines()]
     columns = np.load(folder / "truth.npz")
     programs = json.loads((folder / "truth.json").read_text())
     nobody = np.array([], dtype=np.intp)
     truth = [Program(tuple(one["cls"]), columns[f"{one['id']}_{one['cls']}"], nobody) for one in programs]
+    return sp.csr_array(sp.load_npz(folder / "matrix.npz")), np.array([row[2] for row in samples]), truth
+
+
+def report_genome(folder: Path, seeds: int) -> None:
+    """Fit a simulated genome, and compare with reading it and with what was planted."""
     CSalt(random_state=0).fit(*genome_like(300, 1))
-    X, reading = timed(lambda: sp.csr_array(sp.load_npz(folder / "matrix.npz")))
+    (X, y, truth), reading = timed(lambda: read_genome(folder))
     stored = (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / 2**20
     print(f"{X.shape[0]} x {X.shape[1]}, {X.nnz} ones: read in {reading:.1f} s, {stored:.0f} MB, peak {_peak():.0f} MB")
     for seed in range(FIRST_SEED, FIRST_SEED + seeds):

@@ -1,0 +1,491 @@
+"""What `CSalt` claims about classes, and whether it is true.
+
+    python -m benchmarks.claims                          # all parts; many hours on two cores
+    python -m benchmarks.claims --quick                  # few tables and repeats
+    python -m benchmarks.claims shuffled --tables vote,zoo --repeats 5 --tune
+    python -m benchmarks.claims --show -o FOLDER         # tables of stored runs
+
+Parts:
+
+- shuffled: labels shuffled; every claim "only", "mostly" or "added" is false.
+- swapped: random data with the row and column sums of real data (`saltmine.datasets.swap`); every pattern is false.
+- lines: tic-tac-toe, whose whole truth is known: lines of three crosses win, lines of three noughts lose.
+- wrong_labels: patterns of classes, one label in ten wrong (`saltmine.datasets.make_class_patterns`).
+- halves: claims of a fit of half of the rows, tested on the other half. The rows that use a pattern there are found
+  without their labels: those with more than half of its items, or those that `transform` says use it.
+- text: the paper's texts with at most 30 patterns.
+- planted: the paper's planted matrices, 800 columns x 1000 rows, 24 patterns; and matrices of pure noise.
+- genome: simulated genomes with planted programs of classes.
+- real: all tables as they are.
+
+Tables, texts and a small genome are read from the folder ``shared`` beside the repository, or from ``--data``; what is
+not there is skipped. Every run is a line of runs.jsonl in a folder per part. Seeds start at 5000; with ``--tune`` at 0,
+for changes that are still being tried.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.claim_checks import CLAIMS, LEVEL, Claim, claims_of, half_of, is_confirmed, lines_of_three, soft_scores
+from benchmarks.noise import make_noise
+from benchmarks.scale import read_genome
+from experiments import genome as genome_experiment
+from experiments import planted as planted_experiment
+from experiments.experiment import Row, SkipTask, Task
+from experiments.genome_page import WHOLE
+from experiments.store import Store, back_up
+from saltmine import CSalt
+from saltmine.cli.output import markdown_table
+from saltmine.comparison import load_compiled
+from saltmine.datasets import make_class_patterns, swap
+
+DATA = Path(__file__).parents[2] / "shared"
+SMALL = ("vote", "zoo", "lymph", "soybean", "audiology", "kr_vs_kp", "tictactoe")
+LARGE = ("mushroom", "adult")
+QUICK = ("vote", "zoo", "lymph", "audiology", "tictactoe")
+TEXTS = ("space_rel", "politics", "movie")
+MAX_RANK = 30
+SMALL_PATTERN = 5
+FIRST_SEED, FIRST_TUNING_SEED = planted_experiment.FIRST_SEED, 0
+
+# ---------------------------------------------------------------------- data and fits
+
+
+class Labelled(NamedTuple):
+    """A table or a corpus."""
+
+    X: sp.csr_array
+    y: NDArray[np.str_]
+    items: list[str]
+
+
+@lru_cache(maxsize=1)
+def load(name: str, data: Path) -> Labelled:
+    """Read a table or a corpus."""
+    if name in TEXTS:
+        folder = data / "data" / "text"
+        files = [folder / f"{name}_matched{end}" for end in (".npz", "_rows.tsv", "_vocab.txt")]
+    else:
+        folder = data / "data" / "tables" / name
+        files = [folder / end for end in ("X.npz", "y.txt", "features.txt")]
+    require(folder)
+    labels = [line.split("\t")[0] for line in files[1].read_text(encoding="utf-8").splitlines()]
+    return Labelled(
+        sp.csr_array(sp.load_npz(files[0]) != 0), np.array(labels), files[2].read_text(encoding="utf-8").splitlines()
+    )
+
+
+def require(folder: Path) -> None:
+    if not folder.exists():
+        raise SkipTask(f"{'/'.join(folder.parts[-3:])} is not here; name the folder that has it with --data")
+
+
+def fit(name: str, X: Any, y: Any, seed: int) -> tuple[CSalt, Row]:
+    """Fit the data of a case; return the model, and the number of its patterns and the time."""
+    _load_compiled_code()
+    begin, begin_cpu = time.perf_counter(), time.process_time()
+    model = CSalt(random_state=seed, max_rank=MAX_RANK if name in TEXTS else None).fit(X, y)
+    times = time.perf_counter() - begin, time.process_time() - begin_cpu
+    return model, {
+        "patterns": int(model.n_components_),
+        "seconds": round(times[0], 3),
+        "cpu_seconds": round(times[1], 3),
+    }
+
+
+def count(claims: Sequence[Claim]) -> Row:
+    """Count claims: all, of every kind, and those with a low q-value."""
+    kinds = Counter(claim.kind for claim in claims)
+    qs = [claim.q_value for claim in claims if not np.isnan(claim.q_value)]
+    confident = sum(q <= LEVEL for q in qs)
+    lowest = min(qs, default=None)
+    return {"claims": len(claims), **{kind: kinds[kind] for kind in CLAIMS}, "confident": confident, "lowest_q": lowest}
+
+
+def fit_and_count(name: str, X: Any, y: Any, seed: int) -> Row:
+    model, figures = fit(name, X, y, seed)
+    return {**figures, **count(claims_of(model.patterns()))}
+
+
+@lru_cache
+def _load_compiled_code() -> None:
+    load_compiled("csalt")
+
+
+# ---------------------------------------------------------------------- what the parts measure
+
+
+def shuffled(name: str, seed: int, data: Path) -> Row:
+    X, y, _ = load(name, data)
+    return fit_and_count(name, X, np.random.default_rng(seed).permutation(y), seed)
+
+
+def swapped(name: str, seed: int, data: Path) -> Row:
+    X, y, _ = load(name, data)
+    return fit_and_count(name, swap(X, seed), y, seed)
+
+
+def lines(name: str, seed: int, data: Path) -> Row:
+    X, y, items = load(name, data)
+    model, figures = fit(name, X, y, seed)
+    wanted = {"positive": lines_of_three(items, "x"), "negative": lines_of_three(items, "o")}
+    found: dict[str, set[frozenset[int]]] = {role: set() for role in wanted}
+    claims = claims_of(model.patterns())
+    others = 0
+    for claim in claims:
+        if claim.kind != "added" and claim.items in wanted[claim.role]:
+            found[claim.role].add(claim.items)
+        else:
+            others += 1
+    lengths = {"crosses": len(found["positive"]), "noughts": len(found["negative"])}
+    return {**figures, **count(claims), **lengths, "others": others}
+
+
+def wrong_labels(name: str, seed: int, data: Path) -> Row:
+    made = make_class_patterns(int(name.split()[0]), random_state=seed)
+    model, figures = fit(name, made.X, made.y, seed)
+    claims = claims_of(model.patterns())
+    scores = []
+    for a, patterns in enumerate(made.patterns):
+        found = {claim.whole for claim in claims if claim.role == str(a)}
+        scores.append(soft_scores(list(found), [frozenset(items.tolist()) for items in patterns]))
+    precision, recall, F1 = np.mean(scores, axis=0).tolist()
+    return {**figures, **count(claims), "soft precision": precision, "soft recall": recall, "soft F1": F1}
+
+
+def halves(name: str, seed: int, data: Path) -> Row:
+    X, y, _ = load(name, data)
+    first = half_of(y, seed)
+    model, figures = fit(name, X[first], y[first], seed)
+    rows, labels = X[~first], y[~first]
+    dense, uses = rows.toarray(), model.transform(rows)
+    claims = claims_of(model.patterns())
+    return {
+        **figures,
+        **count(claims),
+        "confirmed": sum(is_confirmed(claim, dense, labels) for claim in claims),
+        "confirmed by use": sum(is_confirmed(claim, dense, labels, uses[:, claim.pattern]) for claim in claims),
+        "not confirmed": [_in_words(claim) for claim in claims if not is_confirmed(claim, dense, labels)],
+    }
+
+
+def _in_words(claim: Claim) -> str:
+    return f"{claim.kind} {claim.role}: {', '.join(map(str, sorted(claim.items)))}"
+
+
+def text(name: str, seed: int, data: Path) -> Row:
+    X, y, _ = load(name, data)
+    model, figures = fit(name, X, y, seed)
+    claims = claims_of(model.patterns())
+    small = int((model.usage_counts_.sum(axis=0) < SMALL_PATTERN).sum())
+    errors = float(model.noise_counts_.sum() / X.nnz)
+    return {**figures, **count(claims), "small": small, "errors per one": errors}
+
+
+PLANTED: dict[str, Task] = {
+    "10 % noise": {"noise": 0.1},
+    "20 % noise": {"noise": 0.2},
+    "4 classes": {"classes": 4},
+    "100 against 900": {"share": 0.1},
+}
+PURE_NOISE = "pure noise"
+
+
+def planted(name: str, seed: int, data: Path) -> Row:
+    if name == PURE_NOISE:
+        X, y, _ = make_noise(seed)
+        return fit_and_count(name, X, y, seed)
+    usual = {"method": "csalt", **planted_experiment.USUAL, "columns": 800, "rows": 1000}
+    return planted_experiment.measure({**usual, **PLANTED[name], "seed": seed})
+
+
+def genome(name: str, seed: int, data: Path) -> Row:
+    if name == "small":
+        require(data / "genome" / name)
+        X, y, programs = read_genome(data / "genome" / name)
+        model, figures = fit(name, X, y, seed)
+        loci, back, reported = np.sum(genome_experiment.recovered(model, programs), axis=0).tolist()
+    else:
+        found = genome_experiment.measure({"total_bp": WHOLE, "seed": seed}, None)
+        loci, back, reported = (
+            sum(program[figure] for program in found["programs"]) for figure in ("loci", "back", "reported")
+        )
+        figures = {figure: found[figure] for figure in ("patterns", "seconds")}
+    return {**figures, "recall": back / max(loci, 1), "precision": back / max(reported, 1)}
+
+
+def real(name: str, seed: int, data: Path) -> Row:
+    X, y, _ = load(name, data)
+    model, figures = fit(name, X, y, seed)
+    length = float(model.description_length_ / model.null_description_length_)
+    claims = claims_of(model.patterns())
+    return {**figures, **count(claims), "length": length, "accuracy": float(model.score(X, y))}
+
+
+# ---------------------------------------------------------------------- the parts and their tables
+
+Runs = pd.DataFrame
+Column = Callable[[Runs], str]
+
+
+def _mean(name: str, digits: int = 1) -> Column:
+    return lambda runs: f"{runs[name].mean():.{digits}f}" if name in runs and runs[name].notna().any() else "-"
+
+
+def _some(name: str) -> Column:
+    return lambda runs: f"{(runs[name] > 0).sum()} of {len(runs)}"
+
+
+def _sum(name: str) -> Column:
+    return lambda runs: f"{runs[name].sum():.0f}"
+
+
+def _share(name: str) -> Column:
+    return lambda runs: f"{runs[name].sum() / max(runs['claims'].sum(), 1):.3f}"
+
+
+def _fits(runs: Runs) -> str:
+    return str(len(runs))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the measurements.
+
+    Attributes
+    ----------
+    title : str
+    measure : callable
+        ``measure(case, seed, data)`` returns the figures of one run.
+    repeats : dict
+        Runs of every case: a table, a corpus or a kind of planted data.
+    quick : dict
+        The same for ``--quick``.
+    columns : dict
+        Columns of the printed table: each is a text made of all runs of a case.
+    has_total : bool
+        Whether the table has a line for all cases together.
+    """
+
+    title: str
+    measure: Callable[[str, int, Path], Row]
+    repeats: dict[str, int]
+    quick: dict[str, int]
+    columns: dict[str, Column]
+    has_total: bool = False
+
+
+_TABLES = {**dict.fromkeys(SMALL, 20), **dict.fromkeys(LARGE, 5)}
+_FIGURES: dict[str, Column] = {"patterns": _mean("patterns"), "seconds": _mean("seconds", 2)}
+
+PARTS = {
+    "shuffled": Part(
+        "Shuffled labels: what is claimed about classes",
+        shuffled,
+        _TABLES,
+        dict.fromkeys(QUICK, 5),
+        {
+            "fits with a claim": _some("claims"),
+            "with q <= 0.05": _some("confident"),
+            "claims": _sum("claims"),
+            **_FIGURES,
+        },
+        has_total=True,
+    ),
+    "swapped": Part(
+        "Swaps that keep the sums of rows and columns: what is found",
+        swapped,
+        {**_TABLES, **dict.fromkeys(TEXTS, 5)},
+        dict.fromkeys((*QUICK, TEXTS[0]), 2),
+        {"fits with a pattern": _some("patterns"), "all patterns": _sum("patterns"), "seconds": _mean("seconds", 2)},
+        has_total=True,
+    ),
+    "lines": Part(
+        "Tic-tac-toe: lines of three among the claims",
+        lines,
+        {"tictactoe": 5},
+        {"tictactoe": 1},
+        {"crosses": _mean("crosses"), "noughts": _mean("noughts"), "other claims": _mean("others"), **_FIGURES},
+    ),
+    "wrong_labels": Part(
+        "One label in ten wrong: soft F1 of what is claimed",
+        wrong_labels,
+        {"2 classes": 3, "5 classes": 3, "10 classes": 3},
+        {"2 classes": 1},
+        {
+            "soft F1": _mean("soft F1", 3),
+            "precision": _mean("soft precision", 3),
+            "recall": _mean("soft recall", 3),
+            "patterns": _mean("patterns"),
+            "claims": _mean("claims"),
+            "CPU seconds": _mean("cpu_seconds", 0),
+        },
+    ),
+    "halves": Part(
+        "Claims of half of the rows: share that the other half confirms",
+        halves,
+        {"soybean": 10, "zoo": 10},
+        {"soybean": 2, "zoo": 2},
+        {
+            "splits": _fits,
+            "claims": _sum("claims"),
+            "confirmed": _share("confirmed"),
+            "by transform": _share("confirmed by use"),
+        },
+    ),
+    "text": Part(
+        "Texts, at most 30 patterns",
+        text,
+        dict.fromkeys(TEXTS, 3),
+        dict.fromkeys(TEXTS, 1),
+        {"errors per one": _mean("errors per one", 3), "of fewer than five rows": _mean("small"), **_FIGURES},
+    ),
+    "planted": Part(
+        "Planted patterns, and pure noise",
+        planted,
+        {**dict.fromkeys(PLANTED, 8), PURE_NOISE: 50},
+        {**dict.fromkeys(PLANTED, 2), PURE_NOISE: 6},
+        {"fits": _fits, "F": _mean("F", 3), "rec_V": _mean("rec_V", 3), **_FIGURES},
+    ),
+    "genome": Part(
+        "Simulated genomes: planted programs",
+        genome,
+        {"small": 3, "whole": 3},
+        {"small": 1},
+        {"recall": _mean("recall", 3), "precision": _mean("precision", 3), **_FIGURES},
+    ),
+    "real": Part(
+        "Real tables",
+        real,
+        dict.fromkeys((*SMALL, *LARGE), 1),
+        dict.fromkeys(SMALL, 1),
+        {
+            "length": _mean("length", 3),
+            "accuracy": _mean("accuracy", 3),
+            "only": _mean("only"),
+            "mostly": _mean("mostly"),
+            "added": _mean("added"),
+            **_FIGURES,
+        },
+    ),
+}
+
+
+def table_of(part: Part, rows: Iterable[Row]) -> tuple[list[str], list[list[str]]]:
+    """Return the columns and the lines of the printed table: one per case, in the order of the part."""
+    runs = pd.DataFrame(list(rows))
+    cases = [case for case in part.repeats if (runs["case"] == case).any()]
+    parts = {case: runs[runs["case"] == case] for case in cases}
+    if part.has_total and len(cases) > 1:
+        parts["all"] = runs
+    return ["", *part.columns], [[case, *(make(of) for make in part.columns.values())] for case, of in parts.items()]
+
+
+def show(name: str, rows: list[Row], markdown: bool) -> None:
+    """Print the table of a part."""
+    if not rows:
+        print(f"{name}: no runs.")
+        return
+    part = PARTS[name]
+    columns, lines_ = table_of(part, rows)
+    if markdown:
+        print(f"{part.title}:\n\n{markdown_table(columns, lines_)}\n")
+        return
+    shown = Table(*columns, title=part.title)
+    for line in lines_:
+        shown.add_row(*line)
+    Console(width=110).print(shown)
+
+
+# ---------------------------------------------------------------------- the command
+
+
+def tasks_of(part: Part, quick: bool, cases: list[str] | None, repeats: int | None, first_seed: int) -> list[Task]:
+    """Return the runs that are wished for."""
+    usual = part.quick if quick and not cases else part.repeats
+    return [
+        {"case": case, "seed": first_seed + k}
+        for case, usual_count in usual.items()
+        if not cases or case in cases
+        for k in range(repeats or min(usual_count, part.quick.get(case, 1) if quick else usual_count))
+    ]
+
+
+def measured(part: Part, tasks: list[Task], data: Path, jobs: int) -> Iterator[tuple[Task, Row | None, str]]:
+    """Yield every task with its figures, or with the reason why it has none."""
+    run = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    yield from run(delayed(_measure)(part.measure, task, data) for task in tasks)
+
+
+def _measure(measure: Callable[[str, int, Path], Row], task: Task, data: Path) -> tuple[Task, Row | None, str]:
+    try:
+        return task, measure(task["case"], task["seed"], data), ""
+    except (ImportError, SkipTask) as reason:
+        return task, None, str(reason)
+
+
+def run_part(name: str, tasks: list[Task], args: argparse.Namespace) -> list[Row]:
+    """Measure what is wished for of a part, store every run, and return all stored ones."""
+    folder = args.output / name
+    folder.mkdir(parents=True, exist_ok=True)
+    if not args.resume:
+        back_up(folder)
+    store, skipped = Store(folder, name), set()
+    log = Console(stderr=True, highlight=False)
+    with store.lock():
+        todo = store.missing(tasks)
+        for done, (task, found, reason) in enumerate(measured(PARTS[name], todo, args.data, args.jobs), 1):
+            if found is not None:
+                store.add(task, found)
+                log.print(f"{name} {done}/{len(todo)}: {task['case']}, seed {task['seed']}")
+            elif reason not in skipped:
+                skipped.add(reason)
+                log.print(f"{name}: {task['case']} is skipped: {reason}.", soft_wrap=True)
+    return store.rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"{', '.join(PARTS)}; all by default")
+    parser.add_argument("--quick", action="store_true", help="few tables and repeats")
+    parser.add_argument("--tune", action="store_true", help="seeds from 0 up, for what is still being changed")
+    parser.add_argument("--tables", type=lambda names: names.split(","), help="only these tables or cases: vote,zoo")
+    parser.add_argument("--repeats", type=int, help="runs of every table or case")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder that holds data/tables and data/text")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at the same time; times are then longer")
+    parser.add_argument("--resume", action="store_true", help="keep the stored runs and add what is missing")
+    parser.add_argument("--show", action="store_true", help="measure nothing; print the tables of stored runs")
+    parser.add_argument("--markdown", action="store_true", help="print the tables as markdown")
+    parser.add_argument("-o", "--output", type=Path, default=Path("out/claims"), help="folder for the runs")
+    args = parser.parse_args()
+    unknown = [name for name in args.parts if name not in PARTS]
+    if unknown:
+        parser.error(f"there is no part {unknown[0]!r}; choose from {', '.join(PARTS)}")
+    first_seed = FIRST_TUNING_SEED if args.tune else FIRST_SEED
+    for name in args.parts or PARTS:
+        if args.show:
+            show(name, Store(args.output / name, name).rows, args.markdown)
+            continue
+        tasks = tasks_of(PARTS[name], args.quick, args.tables, args.repeats, first_seed)
+        if tasks:
+            show(name, run_part(name, tasks, args), args.markdown)
+
+
+if __name__ == "__main__":
+    main()
