@@ -1,60 +1,203 @@
-"""Fisher's exact test of what is said to belong to a class, corrected for the number of tests."""
+"""Tests of what is said about classes: that use of a pattern differs, and that a class adds items to it.
+
+Under the null the labels say nothing: within rows of about the same size, any of them might have any label. All p-values
+are for one class against all other rows that the claim is about, together. They hold for every single claim; what the
+choice of a claim costs is added by `item_choices`, by `simes` and by `correct`.
+"""
 
 from __future__ import annotations
 
+from math import lgamma
+
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import false_discovery_control, hypergeom
 
-from saltmine.arrays import Floats, Ints
+from saltmine.arrays import Bools, Floats, Indices, Ints
+from saltmine.compiled import compiled
 
-
-def fisher_tests(successes: Ints, trials: Ints, other_successes: Ints, other_trials: Ints) -> Floats:
-    """Return one-sided p-values of Fisher's exact test: that the first share is no higher than the second.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fisher_tests(np.array([8]), np.array([10]), np.array([1]), np.array([6])).round(4)
-    array([0.0245])
-    """
-    all_rows, all_successes = trials + other_trials, successes + other_successes
-    p_values: Floats = hypergeom.sf(successes - 1, all_rows, all_successes, trials)
-    # No rows: p = 1.
-    return np.where(all_rows > 0, p_values, 1.0)
+# Groups of rows of about the same size.
+MAX_STRATA = 8
+# Fewer rows than this in a group are taken together with those of the next size.
+MIN_ROWS_OF_STRATUM = 40
+# With more values than this a count is bounded rather than summed up, and in a single group as if rows were drawn with
+# replacement.
+MAX_VALUES = 512
+# Steps of Newton's method towards the best bound.
+MAX_STEPS = 40
 
 
-def highest_of_all(owner: NDArray[np.intp], successes: Ints, trials: Ints, others: NDArray[np.bool_]) -> Floats:
-    """Test that a class has a higher share than every single one of the others: the largest of the p-values.
-
-    Parameters
-    ----------
-    owner : (k,) int
-        The class that each claim is about.
-    successes, trials : (c, k) int
-        Ints of every class.
-    others : (c, k) bool
-        The classes to compare with.
-    """
-    claims = np.arange(len(owner))
-    p_values = np.zeros(len(owner))
-    for b in range(len(successes)):
-        against = fisher_tests(successes[owner, claims], trials[owner, claims], successes[b], trials[b])
-        p_values = np.where(others[b] & (owner != b), np.maximum(p_values, against), p_values)
-    return p_values
-
-
-def correct(p_values: Floats) -> Floats:
-    """Return Benjamini and Hochberg's q-values; NaN stays NaN and counts as no test.
+def size_strata(sizes: Ints, weights: Ints) -> Indices:
+    """Return the group of every row: at most `MAX_STRATA`, by its number of ones; ``weights`` counts equal rows.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> correct(np.array([0.01, np.nan, 0.04]))
-    array([0.02,  nan, 0.04])
+    >>> size_strata(np.array([3, 9, 3, 4]), np.ones(4, dtype=int)).tolist()
+    [0, 2, 0, 1]
     """
-    tested = ~np.isnan(p_values)
-    q_values = np.full(len(p_values), np.nan)
-    if tested.any():
-        q_values[tested] = false_discovery_control(np.clip(p_values[tested], 0, 1))
-    return q_values
+    distinct, group = np.unique(sizes, return_inverse=True)
+    count = np.bincount(group, weights)
+    # The middle of the rows of every size decides, so that equal sizes stay together.
+    middle = (np.cumsum(count) - count / 2) / max(count.sum(), 1)
+    stratum: Indices = np.unique((MAX_STRATA * middle).astype(np.intp), return_inverse=True)[1]
+    return stratum[group]
+
+
+@compiled()
+def log_choose(n: int, k: int) -> float:
+    """Return the logarithm of a binomial coefficient."""
+    return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0)
+
+
+@compiled()
+def cumulant(shift: float, successes: int, trials: int, rows: int) -> tuple[float, float, float]:
+    """Return log E exp(shift x), and its first two derivatives, of a hypergeometric count x, or a bound of them.
+
+    ``trials`` of the ``rows`` belong to the class, and ``successes`` of the rows are successes.
+    """
+    least, most = max(0, trials + successes - rows), min(trials, successes)
+    if most - least > MAX_VALUES:
+        # Hoeffding: no more than with replacement. The smaller of the two ways to see it.
+        draws = min(trials, successes)
+        chance = max(trials, successes) / rows
+        tilted = chance * np.exp(shift) / (1.0 - chance + chance * np.exp(shift))
+        return draws * np.log(1.0 - chance + chance * np.exp(shift)), draws * tilted, draws * tilted * (1.0 - tilted)
+    log_first = log_choose(trials, least) + log_choose(rows - trials, successes - least) - log_choose(rows, successes)
+    term, highest = log_first + shift * least, -np.inf
+    terms = np.empty(most - least + 1)
+    for x in range(least, most + 1):
+        terms[x - least] = term
+        highest = max(highest, term)
+        if x < most:
+            term += shift + np.log((trials - x) * (successes - x) / ((x + 1.0) * (rows - trials - successes + x + 1.0)))
+    total, first, second = 0.0, 0.0, 0.0
+    for x in range(least, most + 1):
+        share = np.exp(terms[x - least] - highest)
+        total += share
+        first += share * x
+        second += share * x * x
+    first /= total
+    return highest + np.log(total), first, second / total - first * first
+
+
+@compiled()
+def log_tail(observed: int, most: int, successes: Ints, trials: Ints, rows: Ints) -> float:
+    """Return the logarithm of the probability of at least so many hits in all groups, at most ``most``."""
+    chance = np.zeros(most + 1)
+    chance[0] = 1.0
+    for g in range(len(rows)):
+        least, highest = max(0, trials[g] + successes[g] - rows[g]), min(trials[g], successes[g])
+        so_far = chance.copy()
+        chance[:] = 0.0
+        for x in range(least, highest + 1):
+            log_of_x = log_choose(trials[g], x) + log_choose(rows[g] - trials[g], successes[g] - x)
+            of_x = np.exp(log_of_x - log_choose(rows[g], successes[g]))
+            for k in range(most + 1 - x):
+                chance[k + x] += so_far[k] * of_x
+    return float(min(np.log(max(chance[observed:].sum(), 1e-300)), 0.0))
+
+
+@compiled()
+def log_p_value(hits: Ints, successes: Ints, trials: Ints, rows: Ints) -> float:
+    """Return the logarithm of a bound on the probability of at least so many hits, summed over groups of rows.
+
+    In every group ``trials`` of the ``rows`` belong to the class, ``successes`` of the rows are successes, ``hits`` of
+    those are in the class; all are (groups,). Chance draws the successes from the rows of every group. With few hits it
+    is the probability itself, with many Chernoff's bound.
+
+    Examples
+    --------
+    >>> one = lambda k: np.array([k])
+    >>> round(float(np.exp(log_p_value(one(3), one(3), one(4), one(8)))), 4)  # 4 / 56
+    0.0714
+    """
+    observed, expected, most, log_most = 0.0, 0.0, 0.0, 0.0
+    for g in range(len(hits)):
+        if rows[g] == 0:
+            continue
+        observed += hits[g]
+        expected += successes[g] * trials[g] / rows[g]
+        highest = min(trials[g], successes[g])
+        most += highest
+        log_most += log_choose(trials[g], highest) + log_choose(rows[g] - trials[g], successes[g] - highest)
+        log_most -= log_choose(rows[g], successes[g])
+    if observed <= expected:
+        return 0.0
+    if observed >= most:
+        return log_most
+    if most <= MAX_VALUES:
+        return log_tail(int(observed), int(most), successes, trials, rows)
+    shift, low, high, best = 0.5, 0.0, np.inf, 0.0
+    for _ in range(MAX_STEPS):
+        length, mean, variance = 0.0, 0.0, 0.0
+        for g in range(len(hits)):
+            if rows[g] > 0 and successes[g] > 0 and trials[g] > 0:
+                of_group = cumulant(shift, successes[g], trials[g], rows[g])
+                length, mean, variance = length + of_group[0], mean + of_group[1], variance + of_group[2]
+        best = min(best, length - shift * observed)
+        if abs(mean - observed) < 1e-3:
+            break
+        if mean < observed:
+            low = shift
+        else:
+            high = shift
+        step = (observed - mean) / max(variance, 1e-9)
+        shift += min(max(step, -2.0), 2.0)
+        if shift <= low or shift >= high:
+            shift = (low + high) / 2 if high < np.inf else low + 1.0
+        if shift > 60.0:
+            break
+    return best
+
+
+@compiled()
+def join_strata(counts: Ints) -> Ints:
+    """Return for every group of rows, in the order of their sizes, which it is taken together with: (groups,).
+
+    ``counts`` are the rows of every group, (groups,).
+    """
+    joined = np.zeros(len(counts), dtype=np.int64)
+    number, rows, left = 0, 0, counts.sum()
+    for g in range(len(counts)):
+        joined[g] = number
+        rows += counts[g]
+        left -= counts[g]
+        if rows >= MIN_ROWS_OF_STRATUM and left >= MIN_ROWS_OF_STRATUM:
+            number, rows = number + 1, 0
+    return joined
+
+
+@compiled()
+def join(counts: Ints, joined: Ints) -> Ints:
+    """Add up the counts, (groups, c), of groups that are taken together."""
+    sums = np.zeros((joined[-1] + 1, counts.shape[1]), dtype=np.int64)
+    for g in range(len(counts)):
+        for a in range(counts.shape[1]):
+            sums[joined[g], a] += counts[g, a]
+    return sums
+
+
+@compiled()
+def log_p_values(hits: Ints, rows: Ints) -> Floats:
+    """Test that each class has more hits than the others together: (c,); ``hits`` and ``rows`` are (groups, c)."""
+    joined = join_strata(rows.sum(axis=1))
+    hits, rows = join(hits, joined), join(rows, joined)
+    all_hits, all_rows = hits.sum(axis=1), rows.sum(axis=1)
+    log_p = np.zeros(hits.shape[1])
+    for a in range(len(log_p)):
+        log_p[a] = log_p_value(hits[:, a].copy(), all_hits, rows[:, a].copy(), all_rows)
+    return log_p
+
+
+def correct(log_p: Floats, tested: Bools) -> Floats:
+    """Return the logarithm of Benjamini and Hochberg's q-values; all entries count, those not tested as p = 1.
+
+    Examples
+    --------
+    >>> np.exp(correct(np.log([0.01, 0.04, 1.0]), np.array([True, True, False]))).round(3).tolist()
+    [0.03, 0.06, 1.0]
+    """
+    flat = np.where(tested, log_p, 0.0).ravel()
+    order = np.argsort(flat, kind="stable")
+    raised = flat[order] + np.log(len(flat)) - np.log(np.arange(1, len(flat) + 1))
+    q = np.empty_like(flat)
+    q[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 0.0)
+    return q.reshape(log_p.shape)

@@ -1,10 +1,9 @@
-"""Evidence that chance does not explain a pattern, or its use by a class; in nats.
+"""Evidence that the items of a pattern go together; in nats.
 
-`alteration_tests` has the evidence for what a class adds.
-
-Chance shuffles every item over its open cells, those that no other pattern covers. ``exp(evidence)`` is a likelihood
-ratio whose mean under chance is at most one for every single choice of rows and items; the logarithm of the number of
-choices is subtracted. So the probability that chance shows as much anywhere is at most ``exp(-evidence)``.
+Chance knows both margins: how frequent every item is, and how large every row is, among the open cells, those that no
+other pattern covers. ``exp(evidence)`` is a likelihood ratio whose mean under chance is at most one for every single
+choice of rows and items; what the choice costs is subtracted. So the probability that chance shows as much anywhere is
+at most ``exp(-evidence)``. `class_tests` has the other kind of evidence, that classes differ.
 """
 
 from __future__ import annotations
@@ -25,18 +24,23 @@ FOR_ALL_ITEMS, FOR_STRONG_ITEMS = float(np.log(1 / 0.99)), float(np.log(1 / 0.01
 
 
 class EvidenceSums(NamedTuple):
-    """The evidence of the items of every pattern, and how many they are: all items, and the strong ones."""
+    """The evidence of the items of every pattern, their number and their code lengths: all items, and the strong ones.
+
+    ``[..., 0]`` are those that all classes carry, ``[..., 1 + a]`` what class a adds.
+    """
 
     evidence: Floats  # (2, R)
-    shared: Ints  # (2, R): items that all classes carry
-    added: Ints  # (2, R, c): items that some carry
+    items: Ints  # (2, R, 1 + c)
+    codes: Floats  # (2, R, 1 + c)
 
 
 @compiled()
 def make_evidence_sums(rank: int, n_classes: int) -> EvidenceSums:
     """Return sums of nothing."""
     return EvidenceSums(
-        np.zeros((2, rank)), np.zeros((2, rank), dtype=np.int64), np.zeros((2, rank, n_classes), dtype=np.int64)
+        np.zeros((2, rank)),
+        np.zeros((2, rank, 1 + n_classes), dtype=np.int64),
+        np.zeros((2, rank, 1 + n_classes)),
     )
 
 
@@ -68,6 +72,26 @@ def log_choices(size: int, chosen: int) -> float:
     True
     """
     return lgamma(size + 1.0) - lgamma(chosen + 1.0) - lgamma(size - chosen + 1.0)
+
+
+@compiled()
+def item_choices(n_items: int, chosen: int, codes: float) -> float:
+    """Return what the choice of so many items costs whose code lengths add up to ``codes``.
+
+    A union bound holds for any weights of the choices that sum to at most one. Half of the weight goes by code lengths,
+    which makes frequent items cheap (``exp(-u)`` sums to one over all items, so its products over sets of k items to
+    at most ``1 / k!``), the other half alike to all sets of the same size.
+
+    Examples
+    --------
+    >>> item_choices(10, 0, 0.0), item_choices(10, 1, 1.0) < item_choices(10, 1, 4.0)
+    (0.0, True)
+    """
+    if chosen == 0:
+        return 0.0
+    by_code = codes - lgamma(chosen + 1.0)
+    # Sizes have the weights 1 / (k (k + 1)), and each half of the weight costs log 2.
+    return min(by_code, log_choices(n_items, chosen)) + np.log(2.0 * chosen * (chosen + 1.0))
 
 
 @compiled()
@@ -107,7 +131,14 @@ def count_items(costs: Costs, carry: Bools) -> int:
 
 @compiled(forceinline=True)
 def add_item_evidence(
-    sums: EvidenceSums, s: int, weight: int, evidence: float, min_evidence: float, carriers: Bools, n_carriers: int
+    sums: EvidenceSums,
+    s: int,
+    weight: int,
+    code: float,
+    evidence: float,
+    min_evidence: float,
+    carriers: Bools,
+    n_carriers: int,
 ) -> None:
     """Add one item to the sums of pattern ``s``; it is strong if its evidence reaches ``min_evidence``."""
     c = len(carriers)
@@ -115,10 +146,12 @@ def add_item_evidence(
         if strong == 0 or evidence >= min_evidence:
             sums.evidence[strong, s] += weight * evidence
             if n_carriers == c:
-                sums.shared[strong, s] += weight
+                sums.items[strong, s, 0] += weight
+                sums.codes[strong, s, 0] += weight * code
             else:
                 for a in range(c):
-                    sums.added[strong, s, a] += weight * carriers[a]
+                    sums.items[strong, s, 1 + a] += weight * carriers[a]
+                    sums.codes[strong, s, 1 + a] += weight * carriers[a] * code
 
 
 @compiled()
@@ -130,11 +163,20 @@ def evidence_from_sums(sums: EvidenceSums, s: int, n_items: int, class_sizes: In
     """
     best = -np.inf
     for strong in range(2):
-        evidence = sums.evidence[strong, s] - log_choices(n_items, sums.shared[strong, s])
-        for a in range(len(class_sizes)):
-            evidence -= log_choices(n_items, sums.added[strong, s, a])
+        evidence = sums.evidence[strong, s]
+        for a in range(sums.items.shape[2]):
+            evidence -= item_choices(n_items, sums.items[strong, s, a], sums.codes[strong, s, a])
         best = max(best, evidence - (FOR_STRONG_ITEMS if strong else FOR_ALL_ITEMS))
     return best - row_choices(class_sizes, used) - np.log(DENSITIES - 1.0)
+
+
+@compiled()
+def min_item_evidence(code: float, n_items: int) -> float:
+    """Return the evidence that an item must show to pay for the choice of it, as one of so many of a pattern.
+
+    None is asked as long as the pattern has no items.
+    """
+    return max(code - np.log(n_items), 0.0) if n_items > 0 else -np.inf
 
 
 @compiled()
@@ -149,13 +191,10 @@ def row_choices(class_sizes: Ints, used: Ints) -> float:
 
 
 @compiled()
-def pattern_evidence(
-    costs: Costs, cells: Ints, carry: Bools, background: Floats, class_sizes: Ints, used: Ints
-) -> float:
-    """Return the evidence for a pattern from the counts of its cells."""
+def pattern_evidence(costs: Costs, carry: Bools, shown: Floats, class_sizes: Ints, used: Ints) -> float:
+    """Return the evidence for a pattern from that of its items, (n,)."""
     c, n = carry.shape
-    density = rounded_density(pattern_density(costs, cells, carry))
-    min_evidence = np.log(costs.n_items / max(count_items(costs, carry), 1))
+    items = count_items(costs, carry)
     sums = make_evidence_sums(1, c)
     carriers = np.zeros(c, dtype=np.bool_)
     for i in range(n):
@@ -164,58 +203,6 @@ def pattern_evidence(
             carriers[a] = carry[a, i]
             n_carriers += carriers[a]
         if n_carriers > 0:
-            ratio = log_likelihood_ratio(background[i], density)
-            evidence = 0.0
-            for a in range(c):
-                if carriers[a]:
-                    evidence += cells[OPEN_ONES, a, i] * ratio[0] + cells[OPEN_ZEROS, a, i] * ratio[1]
-            add_item_evidence(sums, 0, costs.weights[i], evidence, min_evidence, carriers, n_carriers)
+            least = min_item_evidence(costs.codes[i], items)
+            add_item_evidence(sums, 0, costs.weights[i], costs.codes[i], shown[i], least, carriers, n_carriers)
     return evidence_from_sums(sums, 0, costs.n_items, class_sizes, used)
-
-
-# ------------------------------------------------------------ use by a class
-
-
-@compiled()
-def class_choices(n_items: int, class_size: int, used: int, items: int, carried: int, alone: int) -> float:
-    """Return the logarithm of the ways in which a class can use a pattern that the other classes define.
-
-    It chooses its rows, which ``items`` of the others it shares, and which it has alone. ``items`` counts those of any
-    class, ``carried`` those of this class, and ``alone`` those of no other.
-    """
-    choices = log_choices(class_size, used) + log_choices(n_items, alone)
-    return choices + log_choices(items - alone, carried - alone)
-
-
-@compiled()
-def count_class_items(costs: Costs, carry: Bools, a: int) -> tuple[int, int, int]:
-    """Count the items of a pattern that any class carries, that class a carries, and that it carries alone."""
-    c, n = carry.shape
-    items, carried, alone = 0, 0, 0
-    for i in range(n):
-        n_carriers = 0
-        for b in range(c):
-            n_carriers += carry[b, i]
-        items += costs.weights[i] * (n_carriers > 0)
-        carried += costs.weights[i] * carry[a, i]
-        alone += costs.weights[i] * (carry[a, i] and n_carriers == 1)
-    return items, carried, alone
-
-
-@compiled()
-def class_evidence(
-    costs: Costs, cells: Ints, carry: Bools, background: Floats, class_sizes: Ints, used: Ints, evidence: Floats
-) -> None:
-    """Fill in the evidence that every class uses a pattern; infinite where it does not."""
-    c, n = carry.shape
-    for_one, for_zero = np.zeros(n), np.zeros(n)
-    log_likelihood_ratios(background, pattern_density(costs, cells, carry), for_one, for_zero)
-    for a in range(c):
-        evidence[a] = np.inf
-        if used[a] > 0:
-            items, carried, alone = count_class_items(costs, carry, a)
-            evidence[a] = -class_choices(costs.n_items, class_sizes[a], used[a], items, carried, alone)
-            for i in range(n):
-                if carry[a, i]:
-                    shown = cells[OPEN_ONES, a, i] * for_one[i] + cells[OPEN_ZEROS, a, i] * for_zero[i]
-                    evidence[a] += costs.weights[i] * shown

@@ -9,12 +9,44 @@ import numpy as np
 from saltmine.arrays import Bools, Floats, Ints
 from saltmine.compiled import compiled
 from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Costs, item_length, specificity
-from saltmine.mdl.evidence import count_items
+from saltmine.mdl.evidence import count_items, min_item_evidence
 
 # An item with this share of ones in the open cells is frequent: it may join a pattern without evidence.
 FREQUENT = 0.5
 # Frequent items may be this share of a pattern of some classes; more would be said to be theirs.
 MAX_FREQUENT_SHARE = 1 / 3
+
+
+# Nats by which an item must differ between the classes that carry it and the others that use the pattern.
+DIFFERENCE = 1.0
+
+
+@compiled(forceinline=True)
+def rate_length(ones: int, zeros: int) -> float:
+    """Return the length of so many ones and zeros by the code of their own rate."""
+    if ones == 0 or zeros == 0:
+        return 0.0
+    return -ones * np.log(ones / (ones + zeros)) - zeros * np.log(zeros / (ones + zeros))
+
+
+@compiled(forceinline=True)
+def difference(cells: Ints, i: int, some: Bools) -> float:
+    """Return the log-likelihood ratio of two rates of an item, in some classes and in the others, against one.
+
+    Zero where the rate in those classes is not higher.
+    """
+    ones, zeros, other_ones, other_zeros = 0, 0, 0, 0
+    for a in range(len(some)):
+        if some[a]:
+            ones += cells[OPEN_ONES, a, i]
+            zeros += cells[OPEN_ZEROS, a, i]
+        else:
+            other_ones += cells[OPEN_ONES, a, i]
+            other_zeros += cells[OPEN_ZEROS, a, i]
+    if ones * other_zeros <= other_ones * zeros:
+        return 0.0
+    together = rate_length(ones + other_ones, zeros + other_zeros)
+    return together - rate_length(ones, zeros) - rate_length(other_ones, other_zeros)
 
 
 @compiled(forceinline=True)
@@ -23,10 +55,10 @@ def choose_carriers(
     cells: Ints,
     i: int,
     errors: int,
-    alterations: bool,
+    may_alter: Bools,
     allow_frequent: bool,
     ratio: tuple[float, float],
-    min_evidence: tuple[float, float],
+    min_evidence: float,
     carriers: Bools,
     some: Bools,
 ) -> int:
@@ -35,8 +67,9 @@ def choose_carriers(
     ``terms`` are `Costs.counted`, `Costs.cross`, the code length of the item, and the logarithm of all usage and
     errors: single arrays, because numba counts references to every array of a tuple that it cannot follow. The item is
     number i of ``cells``, (3, c, ...); ``errors`` counts its errors without the pattern, ``ratio`` is the
-    log-likelihood ratio of a one and of a zero. The evidence must reach ``min_evidence`` of a shared item, unless
-    ``allow_frequent``, and of every class that carries an altered one. Returns the errors with the pattern; ``some``,
+    log-likelihood ratio of a one and of a zero. The evidence must reach ``min_evidence``, unless ``allow_frequent``.
+    All classes are alike unless the data shows that they differ: some may carry it alone, out of those that
+    ``may_alter``, if the others that use the pattern have it more rarely. Returns the errors with the pattern; ``some``,
     (c,), is scratch.
     """
     counted, cross, code, log_total = terms
@@ -53,33 +86,34 @@ def choose_carriers(
         evidence += shown
         at_most += max(shown, 0.0)
     # Some class saves something, and some choice of classes shows enough.
-    if most > 0 and (at_most >= min_evidence[0] or allow_frequent):
+    if most > 0 and (at_most >= min_evidence or allow_frequent):
         best = item_length(counted, code, errors, log_total)
         length = item_length(counted, code, errors - saved, log_total) + code
-        if length < best and (evidence >= min_evidence[0] or allow_frequent):
+        if length < best and (evidence >= min_evidence or allow_frequent):
             best = length
             left = errors - saved
             for a in range(c):
                 carriers[a] = True
         # The best proper subset: classes join in the order of what they gain.
         saved, evidence = 0, 0.0
-        for k in range(1, c if alterations else 1):
+        for k in range(1, c):
             joining, most = -1, 0
             for a in range(c):
                 gain = cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i]
-                if not some[a] and gain > most:
+                if may_alter[a] and not some[a] and gain > most:
                     joining, most = a, gain
-            if joining >= 0:
-                some[joining] = True
-                saved += most
-                evidence += cells[OPEN_ONES, joining, i] * ratio[0] + cells[OPEN_ZEROS, joining, i] * ratio[1]
-                length = item_length(counted, code, errors - saved, log_total) + k * code
-                length += specificity(cross, cells, i, some)
-                if length < best and evidence >= k * min_evidence[1]:
-                    best = length
-                    left = errors - saved
-                    for a in range(c):
-                        carriers[a] = some[a]
+            if joining < 0:
+                break
+            some[joining] = True
+            saved += most
+            evidence += cells[OPEN_ONES, joining, i] * ratio[0] + cells[OPEN_ZEROS, joining, i] * ratio[1]
+            length = item_length(counted, code, errors - saved, log_total) + k * code
+            length += specificity(cross, cells, i, some)
+            if length < best and evidence >= min_evidence and difference(cells, i, some) >= DIFFERENCE:
+                best = length
+                left = errors - saved
+                for a in range(c):
+                    carriers[a] = some[a]
     return left
 
 
@@ -91,7 +125,7 @@ class ItemsWithout(NamedTuple):
     background: Floats  # (n,): share of ones among the open cells
     errors: Ints  # (n,)
     log_total: float  # logarithm of all usage and errors
-    alterations: bool  # whether classes may differ
+    may_alter: Bools  # (c,): classes that may add items
 
 
 @compiled()
@@ -99,34 +133,34 @@ def choose_items(
     items: ItemsWithout,
     allow_frequent: bool,
     ratios: tuple[Floats, Floats],
-    min_evidence: tuple[float, float],
+    n_items: int,
     carry: Bools,
     left: Ints,
 ) -> None:
     """Choose for every item what shortens f most: not in the pattern, shared, or carried by some classes.
 
     The choice is written to ``carry``, (c, n), and the errors with it to ``left``. With ``allow_frequent`` a frequent
-    item needs no evidence.
+    item needs no evidence. The pattern has about ``n_items``; 0 asks for no evidence at all.
     """
     c, n = carry.shape
     carriers, some = np.zeros(c, dtype=np.bool_), np.zeros(c, dtype=np.bool_)
-    costs, cells, alterations = items.costs, items.cells, items.alterations
+    costs, cells, may_alter = items.costs, items.cells, items.may_alter
     for i in range(n):
         frequent = allow_frequent and items.background[i] >= FREQUENT
         ratio = ratios[0][i], ratios[1][i]
         terms = costs.counted, costs.cross, costs.codes[i], items.log_total
-        errors = items.errors[i]
-        left[i] = choose_carriers(terms, cells, i, errors, alterations, frequent, ratio, min_evidence, carriers, some)
+        errors, least = items.errors[i], min_item_evidence(costs.codes[i], n_items)
+        left[i] = choose_carriers(terms, cells, i, errors, may_alter, frequent, ratio, least, carriers, some)
         for a in range(c):
             carry[a, i] = carriers[a]
 
 
 @compiled()
 def choose_items_of_some(
-    items: ItemsWithout, ratios: tuple[Floats, Floats], min_evidence: tuple[float, float], carry: Bools, left: Ints
+    items: ItemsWithout, ratios: tuple[Floats, Floats], n_items: int, carry: Bools, left: Ints
 ) -> None:
     """Choose the items of a pattern that only some classes use: frequent ones may join if they are few among all."""
-    choose_items(items, True, ratios, min_evidence, carry, left)
+    choose_items(items, True, ratios, n_items, carry, left)
     c, n = carry.shape
     costs, cells, frequent = items.costs, items.cells, 0
     for i in range(n):
@@ -134,6 +168,7 @@ def choose_items_of_some(
         for a in range(c):
             carried |= carry[a, i]
             evidence += cells[OPEN_ONES, a, i] * ratios[0][i] + cells[OPEN_ZEROS, a, i] * ratios[1][i]
-        frequent += costs.weights[i] * (carried and items.background[i] >= FREQUENT and evidence < min_evidence[0])
+        least = min_item_evidence(costs.codes[i], n_items)
+        frequent += costs.weights[i] * (carried and items.background[i] >= FREQUENT and evidence < least)
     if frequent > MAX_FREQUENT_SHARE * count_items(costs, carry):
-        choose_items(items, False, ratios, min_evidence, carry, left)
+        choose_items(items, False, ratios, n_items, carry, left)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.compiled import compiled
@@ -25,9 +26,8 @@ from saltmine.mdl import code_length
 from saltmine.mdl import evidence as stats
 from saltmine.mdl.code_length import ONES, OPEN_ONES, OPEN_ZEROS, Costs
 from saltmine.mdl.item_choice import ItemsWithout, choose_items, choose_items_of_some
+from saltmine.mdl.row_sizes import frequency_bins, row_shifts
 
-# Ratio of cells that do not count as evidence.
-NO_EVIDENCE = (0.0, 0.0)
 # Items whose words stay in the cache while they are counted word by word.
 ITEMS_AT_ONCE = 256
 # Rows that are weighed by the same instruction.
@@ -43,6 +43,8 @@ class Data(NamedTuple):
     word_sizes: Ints  # (W,): rows of every word, in its lowest bits
     edges: Ints  # (c+1,): words of the classes
     class_sizes: Ints  # (c,): rows of the input
+    row_shifts: Floats  # (64 W,): by how much the log-odds of a one are higher in a row of its size
+    row_odds: Floats  # (64 W,): the same as a factor of the odds
     costs: Costs
 
 
@@ -78,13 +80,23 @@ class Pattern(NamedTuple):
 def make_data(bits: BitMatrix, ones: int | None = None, n_items: int | None = None) -> Data:
     """Return the data of all items, or of some where ``ones`` and ``n_items`` count those of the whole input."""
     costs = code_length.make_costs(bits.item_counts, bits.class_sizes, bits.weights.items, ones, n_items)
-    return pack_data(bits.columns, bits.layout, bits.layout.edges, np.array(bits.class_sizes), costs)
+    m = sum(bits.class_sizes)
+    always = int(bits.weights.items @ (bits.item_counts == m))
+    bins = frequency_bins(bits.item_counts, bits.weights.items, m)
+    shifts = row_shifts(bits.carried(np.ones(bits.shape[1], dtype=bool)), bins, m, always)
+    return pack_data(bits.columns, bits.layout, bits.layout.edges, np.array(bits.class_sizes), costs, shifts)
 
 
-def pack_data(columns: Words, layout: Layout, edges: Ints, class_sizes: Ints, costs: Costs) -> Data:
+def pack_data(
+    columns: Words, layout: Layout, edges: Ints, class_sizes: Ints, costs: Costs, shifts: Floats
+) -> Data:
     """Return columns in the words of a layout, with classes that begin at the words ``edges``."""
     word_sizes = np.bitwise_count(layout.row_mask).astype(np.int64)
-    return Data(columns, layout.weights, layout.row_mask, word_sizes, edges, class_sizes, costs)
+    of_places = np.zeros(64 * len(word_sizes))
+    of_places[layout.places] = shifts[layout.rows]
+    return Data(
+        columns, layout.weights, layout.row_mask, word_sizes, edges, class_sizes, of_places, np.exp(of_places), costs
+    )
 
 
 def make_state(columns: Words, item_counts: Ints, rank: int, n_classes: int) -> State:
@@ -174,42 +186,22 @@ def count_cells(data: Data, without: WithoutPattern, rows: Words, cells: Ints) -
 
 
 @compiled(fastmath=True, forceinline=True)
-def weigh_cells(
-    ones: np.uint64,
-    zeros: np.uint64,
-    size: int,
-    begin: int,
-    worth: float,
-    ratio: tuple[float, float],
-    gains: Floats,
-    evidence: Floats,
-) -> None:
-    """Add what the open ones and zeros of a word save and show to the sums of its rows, which begin at ``begin``."""
+def weigh_cells(ones: np.uint64, zeros: np.uint64, size: int, begin: int, worth: float, gains: Floats) -> None:
+    """Add what the open ones and zeros of a word save to the sums of its rows, which begin at ``begin``."""
     # There is no row, so no one, beyond the size of the word: whole instructions are faster than a rest.
     for bit in range((size + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE * ROWS_AT_ONCE):
         place = ONE << np.uint64(bit)
         one = 1.0 if ones & place else 0.0
         zero = 1.0 if zeros & place else 0.0
         # Without a sign: an index that might count from the end is looked at one by one.
-        k = np.uint64(begin + bit)
-        gains[k] += worth * (one - zero)
-        evidence[k] += ratio[0] * one + ratio[1] * zero
+        gains[np.uint64(begin + bit)] += worth * (one - zero)
 
 
 @compiled()
-def weigh_rows(
-    data: Data,
-    without: WithoutPattern,
-    pattern: Pattern,
-    total: float,
-    ratios: tuple[Floats, Floats],
-    gains: Floats,
-    evidence: Floats,
-) -> None:
-    """Sum up for every row what the pattern saves there, less its share of S, and its evidence; both are (64 W,)."""
+def weigh_rows(data: Data, without: WithoutPattern, pattern: Pattern, total: float, gains: Floats) -> None:
+    """Sum up for every row what the pattern saves there, less its share of S; ``gains`` is (64 W,)."""
     c, n = pattern.carry.shape
     gains[:] = 0.0
-    evidence[:] = 0.0
     for i in range(n):
         n_carriers = 0
         for a in range(c):
@@ -218,48 +210,29 @@ def weigh_rows(
             continue
         weight = np.float64(data.costs.weights[i])
         worth = weight * np.log(total / max(pattern.errors[i], 0.5))
-        ratio = weight * ratios[0][i], weight * ratios[1][i]
         for a in range(c):
             if pattern.carry[a, i]:
                 for w in range(data.edges[a], data.edges[a + 1]):
                     open_, column = without.open_cells[i, w], data.columns[i, w]
-                    size = data.word_sizes[w]
-                    weigh_cells(open_ & column, open_ & ~column, size, 64 * w, worth, ratio, gains, evidence)
+                    weigh_cells(open_ & column, open_ & ~column, data.word_sizes[w], 64 * w, worth, gains)
             elif n_carriers < c:
                 cross = 0.0
                 for b in range(c):
                     if pattern.carry[b, i]:
                         cross += weight * data.costs.cross[b, a]
                 for w in range(data.edges[a], data.edges[a + 1]):
-                    size = data.word_sizes[w]
-                    weigh_cells(data.columns[i, w], ZERO, size, 64 * w, -cross, NO_EVIDENCE, gains, evidence)
+                    weigh_cells(data.columns[i, w], ZERO, data.word_sizes[w], 64 * w, -cross, gains)
 
 
 @compiled()
-def choose_rows(
-    data: Data, gains: Floats, evidence: Floats, price: float, min_evidence: float, log_alpha: float, pattern: Pattern
-) -> None:
-    """Take the rows that save more than one more usage costs and show the evidence that is needed.
-
-    A class whose rows chance explains does not use the pattern at all.
-    """
-    for a in range(len(data.edges) - 1):
-        begin, end = data.edges[a], data.edges[a + 1]
-        shown = 0.0
-        for w in range(begin, end):
-            word = ZERO
-            for bit in range(64):
-                k = 64 * w + bit
-                if gains[k] > price and evidence[k] >= min_evidence and (data.row_mask[w] >> np.uint64(bit)) & ONE:
-                    word |= ONE << np.uint64(bit)
-                    shown += data.row_weights[w] * evidence[k]
-            pattern.rows[w] = word
-        chosen = count_rows(data.row_weights, pattern.rows, begin, end)
-        if chosen > 0:
-            items, carried, alone = stats.count_class_items(data.costs, pattern.carry, a)
-            size = data.class_sizes[a]
-            if shown - stats.class_choices(data.costs.n_items, size, chosen, items, carried, alone) < -log_alpha:
-                pattern.rows[begin:end] = ZERO
+def choose_rows(data: Data, gains: Floats, price: float, rows: Words) -> None:
+    """Take the rows that save more than one more usage costs: a row uses what shortens its description."""
+    for w in range(len(rows)):
+        word = ZERO
+        for bit in range(data.word_sizes[w]):
+            if gains[64 * w + bit] > price:
+                word |= ONE << np.uint64(bit)
+        rows[w] = word
 
 
 @compiled()
@@ -281,40 +254,38 @@ def fit_pattern(
     s: int,
     without: WithoutPattern,
     start: Words,
-    alterations: bool,
+    may_alter: Bools,
     allow_frequent: bool,
-    log_alpha: float,
     rounds: int,
     best: Pattern,
 ) -> float:
     """Optimise pattern ``s`` against the others: items for its rows, rows for its items, while f falls.
 
-    The first choice of items only starts the walk: the evidence asked of a row or an item depends on the size and the
-    density of the pattern. Any number of frequent items may join a pattern of all classes; with one of some only if
-    ``allow_frequent``, otherwise a few. Returns f, infinite where nothing is left, and the pattern in ``best``.
+    The first choice of items only starts the walk: the evidence asked of an item depends on the size and the density of
+    the pattern. Any number of frequent items may join a pattern of all classes; with one of some only if
+    ``allow_frequent``, otherwise a few. ``may_alter``, (c,), are the classes that may add items. Returns f, infinite
+    where nothing is left, and the pattern in ``best``.
     """
     costs = data.costs
     c, n = best.carry.shape
-    m = data.class_sizes.sum()
     cells = np.empty((3, c, n), dtype=np.int64)
-    gains, evidence = np.empty(64 * len(start)), np.empty(64 * len(start))
+    gains = np.empty(64 * len(start))
     ratios = np.zeros(n), np.zeros(n)
     used, extra = state.used.copy(), state.extra.copy()
     used[s] = 0
     others = used.sum()
     new = Pattern(start.copy(), np.zeros((c, n), dtype=np.bool_), without.errors.copy())
-    min_items, min_rows = (-np.inf, -np.inf), -np.inf
-    length = np.inf
+    items, length = 0, np.inf
     for turn in range(rounds):
         count_cells(data, without, new.rows, cells)
         by_class = rows_by_class(data, new.rows)
         used[s] = by_class.sum()
         log_total = np.log(others + used[s] + code_length.count_errors(costs, new.errors))
-        seen = ItemsWithout(costs, cells, without.background, without.errors, log_total, alterations)
+        seen = ItemsWithout(costs, cells, without.background, without.errors, log_total, may_alter)
         if allow_frequent or by_class.min() > 0:
-            choose_items(seen, True, ratios, min_items, new.carry, new.errors)
+            choose_items(seen, True, ratios, items, new.carry, new.errors)
         else:
-            choose_items_of_some(seen, ratios, min_items, new.carry, new.errors)
+            choose_items_of_some(seen, ratios, items, new.carry, new.errors)
         items = stats.count_items(costs, new.carry)
         if items < 2 or used[s] < 2:
             break
@@ -328,20 +299,82 @@ def fit_pattern(
         density = stats.pattern_density(costs, cells, new.carry)
         stats.log_likelihood_ratios(without.background, density, ratios[0], ratios[1])
         total = others + used[s] + code_length.count_errors(costs, new.errors)
-        min_rows = np.log(m / used[s])
-        min_items = np.log(costs.n_items / items), np.log(c * costs.n_items / items)
-        weigh_rows(data, without, new, total, ratios, gains, evidence)
-        choose_rows(data, gains, evidence, np.log(total / used[s]), min_rows, log_alpha, new)
+        weigh_rows(data, without, new, total, gains)
+        choose_rows(data, gains, np.log(total / used[s]), new.rows)
     return length
 
 
 @compiled()
+def fit_rows(
+    data: Data, state: State, s: int, without: WithoutPattern, carry: Bools, rounds: int, rows: Words
+) -> None:
+    """Choose the rows of pattern ``s`` with these items, from the rows that are given, while they change."""
+    c, n = carry.shape
+    cells, gains = np.empty((3, c, n), dtype=np.int64), np.empty(64 * len(rows))
+    others = state.used.sum() - state.used[s]
+    pattern = Pattern(rows, carry, without.errors.copy())
+    for _ in range(rounds):
+        count_cells(data, without, rows, cells)
+        used = count_rows(data.row_weights, rows, 0, len(rows))
+        if used < 2:
+            rows[:] = ZERO
+            break
+        for i in range(n):
+            pattern.errors[i] = without.errors[i]
+            for a in range(c):
+                if carry[a, i]:
+                    pattern.errors[i] += cells[OPEN_ZEROS, a, i] - cells[OPEN_ONES, a, i]
+        total = others + used + code_length.count_errors(data.costs, pattern.errors)
+        weigh_rows(data, without, pattern, total, gains)
+        before = rows.copy()
+        choose_rows(data, gains, np.log(total / used), rows)
+        if np.array_equal(before, rows):
+            break
+
+
+@compiled(fastmath=True)
+def item_evidence(
+    data: Data, without: WithoutPattern, rows: Words, carry: Bools, density: float, shown: Floats
+) -> None:
+    """Fill in the evidence of every item, (n,): its cells in these rows against chance, which knows both margins.
+
+    Cells in which chance is as dense as the pattern show nothing.
+    """
+    log_density, log_rest = np.log(density), np.log(1.0 - density)
+    shifts, odds_of_rows = data.row_shifts, data.row_odds
+    for i in range(len(shown)):
+        shown[i] = 0.0
+        if not 0.0 < without.background[i] < 1.0:
+            continue
+        odds = without.background[i] / (1.0 - without.background[i])
+        log_odds, highest = np.log(odds), density / (1.0 - density)
+        for a in range(len(carry)):
+            if not carry[a, i]:
+                continue
+            for w in range(data.edges[a], data.edges[a + 1]):
+                left = rows[w] & without.open_cells[i, w]
+                while left != ZERO:
+                    bit = lowest(left)
+                    of_cell = odds * odds_of_rows[64 * w + bit]
+                    if of_cell < highest:
+                        log_chance = np.log(1.0 + of_cell)
+                        if (data.columns[i, w] >> np.uint64(bit)) & ONE:
+                            log_chance += log_density - log_odds - shifts[64 * w + bit]
+                        else:
+                            log_chance += log_rest
+                        shown[i] += data.row_weights[w] * log_chance
+                    left &= left - ONE
+
+
+@compiled()
 def evidence_of(data: Data, without: WithoutPattern, rows: Words, carry: Bools) -> float:
-    """Return the evidence for a pattern of these rows and items."""
+    """Return the evidence that the items of a pattern go together."""
     cells = np.empty((3, *carry.shape), dtype=np.int64)
     count_cells(data, without, rows, cells)
-    used = rows_by_class(data, rows)
-    return stats.pattern_evidence(data.costs, cells, carry, without.background, data.class_sizes, used)
+    shown = np.empty(carry.shape[1])
+    density = stats.rounded_density(stats.pattern_density(data.costs, cells, carry))
+    item_evidence(data, without, rows, carry, density, shown)
+    return stats.pattern_evidence(data.costs, carry, shown, data.class_sizes, rows_by_class(data, rows))
 
 
 @compiled()
@@ -351,23 +384,58 @@ def screen(
     s: int,
     without: WithoutPattern,
     starts: Words,
-    alterations: bool,
+    may_alter: Bools,
     allow_frequent: bool,
-    log_alpha: float,
     rounds: int,
+    length: float,
     lengths: Floats,
     evidence: Floats,
 ) -> None:
-    """Try every start as pattern ``s``, on its own: f with it, and the evidence for it."""
+    """Try every start as pattern ``s``, on its own: f with it, and if it is below ``length`` the evidence for it."""
     c, n = state.carry.shape[1:]
     best = Pattern(np.zeros_like(data.row_mask), np.zeros((c, n), dtype=np.bool_), np.zeros(n, dtype=np.int64))
     for k in range(len(starts)):
-        lengths[k] = fit_pattern(
-            data, state, s, without, starts[k], alterations, allow_frequent, log_alpha, rounds, best
-        )
+        lengths[k] = fit_pattern(data, state, s, without, starts[k], may_alter, allow_frequent, rounds, best)
         evidence[k] = -np.inf
-        if lengths[k] < np.inf:
+        if lengths[k] < length:
             evidence[k] = evidence_of(data, without, best.rows, best.carry)
+
+
+@compiled()
+def find_carriers(data: Data, items: Bools, worth: Floats, price: float, rows: Words) -> None:
+    """Find the rows that carry a pattern: it would shorten their description if there were no other.
+
+    ``items``, (n,), are those that all classes carry, ``worth`` is what covering a one of every item saves.
+    """
+    gains = np.zeros(64 * len(rows))
+    for i in range(len(items)):
+        if items[i]:
+            for w in range(len(rows)):
+                column = data.columns[i, w]
+                weigh_cells(column, data.row_mask[w] & ~column, data.word_sizes[w], 64 * w, worth[i], gains)
+    choose_rows(data, gains, price, rows)
+
+
+@compiled()
+def count_by_stratum(data: Data, strata: Words, rows: Words) -> Ints:
+    """Count the rows of the input in every group of rows of a size and every class, (G, c)."""
+    counts = np.zeros((len(strata), len(data.edges) - 1), dtype=np.int64)
+    for g in range(len(strata)):
+        for a in range(counts.shape[1]):
+            for w in range(data.edges[a], data.edges[a + 1]):
+                counts[g, a] += data.row_weights[w] * popcount(rows[w] & strata[g, w])
+    return counts
+
+
+@compiled()
+def unpack_cells(columns: Words, items: Ints, places: Ints) -> NDArray[np.uint8]:
+    """Return the cells of these items in the rows at these places, (rows, items)."""
+    cells = np.empty((len(places), len(items)), dtype=np.uint8)
+    for k in range(len(items)):
+        for j in range(len(places)):
+            word = columns[items[k], places[j] // 64]
+            cells[j, k] = (word >> np.uint64(places[j] % 64)) & ONE
+    return cells
 
 
 @compiled()

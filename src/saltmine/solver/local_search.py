@@ -21,13 +21,15 @@ from saltmine.data.binary_model import BinaryModel, drop_idle_parts
 from saltmine.data.bits import BitMatrix, count_bits
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
-from saltmine.mdl.alteration_tests import alteration_evidence
-from saltmine.mdl.evidence import class_evidence
+from saltmine.mdl.added_items import added_log_p
+from saltmine.mdl.class_tests import correct, join_strata, log_p_values, size_strata
+from saltmine.mdl.evidence import item_choices
 from saltmine.solver import kernels
+from saltmine.solver.contrasts import find_contrasts
 from saltmine.solver.kernels import Pattern, WithoutPattern, make_data, make_state, make_without
 from saltmine.solver.relaxed.operator import SPARSE_DENSITY
 from saltmine.solver.seeds import identical_columns, seed_rows
-from saltmine.solver.significance import drop_insignificant, drop_until_significant
+from saltmine.solver.significance import drop_insignificant
 
 # Two patterns are tried as one if they overlap by this much: shares of common items and rows of the smaller one,
 # added up.
@@ -42,11 +44,12 @@ SHARED = 0.5
 # Share of what a pattern saves that may go when a rounded model is trimmed.
 TRIMMED = 0.25
 # Turns of rows and items in one fit of a pattern, and in the screening of a seed.
-ROUNDS, SCREENING_ROUNDS = 6, 4
+ROUNDS, SCREENING_ROUNDS = 6, 3
 # Sweeps of refits over patterns that still change.
 SWEEPS = 10
 # Seeds that one thread screens at a time.
 BATCH = 32
+LOCAL = 1.0
 # f must fall by more than rounding errors.
 LEAST = 1e-6
 
@@ -70,7 +73,7 @@ class LocalSearch:
     def __init__(self, bits: BitMatrix, model: BinaryModel, *, alterations: bool = True, alpha: float = 0.01) -> None:
         n, c = bits.shape[1], len(bits.blocks)
         self.bits = bits
-        self.alterations = alterations and c > 1
+        self._may_alter = np.full(c, alterations and c > 1)
         self.log_alpha = float(np.log(alpha))
         # Any number of frequent items may join patterns of some classes until patterns are first tested: on dense data
         # a start without them would lose most of what it saves.
@@ -79,6 +82,12 @@ class LocalSearch:
         self._without = make_without(bits.columns)
         self._best = Pattern(np.zeros_like(self.data.row_mask), np.zeros((c, n), bool), np.zeros(n, dtype=np.int64))
         self.state = make_state(bits.columns, bits.item_counts, model.rank + 16, c)
+        # Classes that may not add items of their own to a pattern, and patterns whose items stay as they are.
+        self._alike = np.zeros((len(self.state.used), c), dtype=bool)
+        self._fixed = np.zeros(len(self.state.used), dtype=bool)
+        self.strata = _make_strata(bits)
+        self._stratum_of = np.unpackbits(self.strata.view(np.uint8), axis=1, bitorder="little").argmax(axis=0)
+        self._stratum_sizes = kernels.count_by_stratum(self.data, self.strata, self.data.row_mask)
         # Counts the changes of every pattern: what was tried in vain is not tried again before `clear_attempts`.
         self._version = np.zeros(len(self.state.used), dtype=np.int64)
         self._tried = set[tuple[object, ...]]()
@@ -99,6 +108,8 @@ class LocalSearch:
         grown.masks[:, :, : old.masks.shape[2]] = old.masks
         self.state = grown._replace(covered=old.covered, covered_twice=old.covered_twice, errors=old.errors)
         self._version = np.concatenate([self._version, np.zeros(size + count, dtype=np.int64)])
+        self._alike = np.concatenate([self._alike, np.zeros((size + count, self._alike.shape[1]), dtype=bool)])
+        self._fixed = np.concatenate([self._fixed, np.zeros(size + count, dtype=bool)])
 
     def _total(self) -> float:
         state = self.state
@@ -149,9 +160,8 @@ class LocalSearch:
             s,
             without,
             start,
-            self.alterations,
+            self._may_alter & ~self._alike[s],
             self.allow_frequent,
-            self.log_alpha,
             ROUNDS,
             self._best,
         )
@@ -173,10 +183,15 @@ class LocalSearch:
         kept = [(s, int(self._version[s]), self.state.usage[s].copy(), self.state.carry[s].copy()) for s in old]
         for s in old:
             kernels.take_out(self.data, self.state, s)
+        alike = self._alike[list(old)]
+        if len(old) != 1 or len(starts) != 1:
+            self._alike[list(old)] = False
         new, fitted = list[int](), True
         slots = [*old, *np.flatnonzero(self.state.used == 0).tolist()]
         for start in starts:
             s = next(slot for slot in slots if slot not in new)
+            if s not in old:
+                self._alike[s], self._fixed[s] = False, False
             fitted = self._fit(s, start)
             if fitted:
                 new.append(s)
@@ -187,19 +202,39 @@ class LocalSearch:
             self.state.errors[:] = self._leave_out(old[0]).errors
         self.length = self._total()
         if force or (fitted and self.length < before + slack - LEAST):
-            return True
+            kept_alike = [self._keep_shown(s) for s in new]
+            self.length = self._total()
+            if force or (all(kept_alike) and self.length < before + slack - LEAST):
+                return True
+            new = [s for s in new if self.state.used[s]]
         for s in new:
             kernels.take_out(self.data, self.state, s)
         for s, version, rows, carry in kept:
             self._put(s, rows, carry)
             self._version[s] = version
+        self._alike[list(old)] = alike
         self.state.errors[:] = errors
         self.length = before
         return False
 
+    def _keep_shown(self, s: int) -> bool:
+        """Fit a pattern again with classes alike that are not shown to differ; returns whether it is still there."""
+        carry = self.state.carry[s]
+        adds = (carry & ~carry.all(axis=0)).any(axis=1)
+        if not adds.any():
+            return True
+        weak = adds & (self._added_log_p(s) > LOCAL * self.log_alpha)
+        if not weak.any():
+            return True
+        self._alike[s] |= weak
+        start = self.state.usage[s].copy()
+        self._take_away(s)
+        return self._fit(s, start)
+
     def clear_attempts(self) -> None:
-        """Allow moves that were tried in vain: other patterns have changed since."""
+        """Allow moves that were tried in vain, and differences that were not shown: other patterns have changed since."""
         self._tried.clear()
+        self._alike[:] = False
 
     def _new_attempt(self, *key: int) -> bool:
         """Say whether a move on these patterns, as they are, has not been tried yet."""
@@ -226,6 +261,8 @@ class LocalSearch:
             waiting, trim = self._touched(changed), False
 
     def _refit_one(self, s: int, trim: bool = False) -> bool:
+        if self._fixed[s]:
+            return False
         without = self._length_without(s)
         slack = TRIMMED * max(without - self.length, 0.0) if trim else 0.0
         if self._replace([s], [self.state.usage[s].copy()], slack=slack):
@@ -381,39 +418,113 @@ class LocalSearch:
     # ------------------------------------------------------------ significance
 
     def pattern_evidence(self, s: int) -> float:
-        """Return the evidence for a pattern."""
+        """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
+        return max(self._together(s), self._use_evidence(self.state.carry[s], int(self.state.used[s])))
+
+    def _together(self, s: int) -> float:
         return float(kernels.evidence_of(self.data, self._leave_out(s), self.state.usage[s], self.state.carry[s]))
 
-    def class_evidence(self, s: int) -> Floats:
-        """Return the evidence that every class uses a pattern, (c,); infinite where it does not."""
-        cells, background = self._cells(s)
-        used = kernels.rows_by_class(self.data, self.state.usage[s])
-        evidence = np.empty(len(used))
-        costs, sizes = self.data.costs, self.data.class_sizes
-        class_evidence(costs, cells, self.state.carry[s], background, sizes, used, evidence)
+    def _use_evidence(self, carry: Bools, used: int) -> float:
+        """Return the evidence that classes differ in the use of any items, which those of a pattern are chosen of."""
+        costs, shared = self.data.costs, carry.all(axis=0)
+        if not self._may_alter.any():
+            return -np.inf
+        codes = float((costs.weights * costs.codes)[shared].sum())
+        choice = item_choices(costs.n_items, self._count_items(shared), codes)
+        return float(-self._use_log_p(carry, used).min() - choice - np.log(len(self._may_alter)))
+
+    def carriers(self, carry: Bools, used: int) -> Words:
+        """Return the rows that a pattern would shorten if there were no other, by the items that all classes carry.
+
+        ``used`` counts the rows that use it.
+        """
+        costs, state, shared = self.data.costs, self.state, carry.all(axis=0)
+        if self._count_items(shared) < 2:
+            return self.data.row_mask
+        total = float(state.used.sum() + kernels.code_length.count_errors(costs, state.errors))
+        worth = costs.weights * np.log(total / np.maximum(state.errors, 0.5))
+        rows = np.zeros_like(self.data.row_mask)
+        kernels.find_carriers(self.data, shared, worth, float(np.log(total / max(used, 1))), rows)
+        return rows
+
+    def _use_log_p(self, carry: Bools, used: int) -> Floats:
+        """Test that more rows of each class carry a pattern than of the others, (c,)."""
+        hits = kernels.count_by_stratum(self.data, self.strata, self.carriers(carry, used))
+        log_p: Floats = log_p_values(hits, self._stratum_sizes)
+        return log_p
+
+    def _added_log_p(self, s: int) -> Floats:
+        """Test what every class adds to a pattern, all items together, (c,)."""
+        carry, carriers = self.state.carry[s], self.carriers(self.state.carry[s], int(self.state.used[s]))
+        shared = carry.all(axis=0)
+        items = np.flatnonzero(~shared)
+        places = np.flatnonzero(np.unpackbits(carriers.view(np.uint8), bitorder="little"))
+        places = np.repeat(places, self.data.row_weights[places // 64])
+        classes = np.searchsorted(64 * self.data.edges, places, side="right") - 1
+        strata = self._stratum_of[places]
+        strata = join_strata(np.bincount(strata, minlength=len(self.strata)))[strata]
+        cells = kernels.unpack_cells(self.data.columns, items, places)
+        goal = LOCAL * self.log_alpha
+        adding = (carry & ~shared).any(axis=1)
+        return added_log_p(cells, classes, adding, strata, self.data.costs.weights[items], goal)
+
+    def claim_evidence(self) -> Floats:
+        """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""
+        on = self.patterns()
+        adds = (self.state.carry & ~self.state.carry.all(axis=1, keepdims=True)).any(axis=2)
+        evidence = np.full(adds.shape, np.inf)
+        if adds.any():
+            use = np.array([self._use_log_p(self.state.carry[s], int(self.state.used[s])) for s in on])
+            added = np.array([self._added_log_p(s) if adds[s].any() else np.zeros(adds.shape[1]) for s in on])
+            q = correct(np.stack([use, added]), np.ones((2, *use.shape), dtype=bool))[1]
+            evidence[on] = np.where(adds[on], -q, np.inf)
         return evidence
 
-    def alteration_evidence(self, s: int) -> Floats:
-        """Return the evidence for what every class adds to a pattern, (c,); infinite where it adds nothing."""
-        cells, background = self._cells(s)
-        return alteration_evidence(self.data.costs, cells, self.state.carry[s], background)
-
-    def _cells(self, s: int) -> tuple[Ints, Floats]:
-        """Return the counts of the cells of a pattern, and the frequencies of the items without it."""
-        without = self._leave_out(s)
-        cells = np.empty((3, *self.state.carry.shape[1:]), dtype=np.int64)
-        kernels.count_cells(self.data, without, self.state.usage[s], cells)
-        return cells, without.background
-
     def drop_insignificant(self) -> bool:
-        """Take away what chance explains; from now on frequent items need a reason to join patterns of some classes."""
+        """Take away what is not shown; from now on frequent items need a reason to join patterns of some classes."""
         self.allow_frequent = False
-        return drop_insignificant(self)
+        # Both, whatever the first found.
+        dropped = [drop_insignificant(self), self._drop_unsupported()]
+        return any(dropped)
 
     def drop_until_significant(self) -> None:
-        """Take away until nothing is left that chance explains."""
-        self.allow_frequent = False
-        drop_until_significant(self)
+        """Take away until nothing is left that is not shown."""
+        while self.drop_insignificant():
+            pass
+
+    def _drop_unsupported(self) -> bool:
+        """Put the patterns back one by one, each tested given those before it, and drop those that never pass.
+
+        Patterns that are only shown given each other explain nothing: every one makes its items look rare in the cells
+        that it leaves to the others.
+        """
+        kept = {s: (self.state.usage[s].copy(), self.state.carry[s].copy()) for s in self.patterns()}
+        self._take_away(*kept)
+        shown = {s: self._evidence_with(s, *parts) for s, parts in kept.items()}
+        waiting = sorted(kept, key=lambda s: -shown[s])
+        for _ in range(len(kept)):
+            left = [s for s in waiting if not self._put_if_shown(s, *kept[s])]
+            if len(left) == len(waiting):
+                break
+            waiting = left
+        self.length = self._total()
+        return bool(waiting)
+
+    def _put_if_shown(self, s: int, rows: Words, carry: Bools) -> bool:
+        """Put a pattern back if there is evidence for it given those that are there."""
+        if self._evidence_with(s, rows, carry) < -self.log_alpha:
+            return False
+        version = self._version[s]
+        self._put(s, rows, carry)
+        self._version[s] = version
+        return True
+
+    def _evidence_with(self, s: int, rows: Words, carry: Bools) -> float:
+        """Return the evidence for a pattern that is not there."""
+        together = float(kernels.evidence_of(self.data, self._leave_out(s), rows, carry))
+        if together >= -self.log_alpha:
+            return together
+        return max(together, self._use_evidence(carry, int(count_bits(rows, self.data.row_weights))))
 
     def overlapping(self, s: int) -> list[int]:
         """Return the patterns that share cells with this one."""
@@ -423,14 +534,10 @@ class LocalSearch:
         """Take a pattern away."""
         self._take_away(s)
 
-    def reduce(self, s: int, classes: Bools, *, use: bool) -> None:
-        """Take away what these classes add to a pattern and, with ``use``, their use of it."""
-        rows = self._rows_of(s, np.flatnonzero(~classes)) if use else self.state.usage[s].copy()
-        carry = self.state.carry[s].copy()
-        carry[classes] &= carry.all(axis=0)
-        self._take_away(s)
-        if rows.any() and carry.any():
-            self._put(s, rows, carry)
+    def make_alike(self, s: int, classes: Bools) -> None:
+        """Let these classes have no items of their own in a pattern, for good."""
+        self._alike[s] |= classes
+        self._replace([s], [self.state.usage[s].copy()], force=True)
 
     def update(self) -> None:
         """Compute f anew."""
@@ -470,7 +577,7 @@ class LocalSearch:
         without = self._leave_out(s)
 
         def batch(part: slice) -> None:
-            rules = self.alterations, self.allow_frequent, self.log_alpha, SCREENING_ROUNDS
+            rules = self._may_alter, self.allow_frequent, SCREENING_ROUNDS, self.length
             kernels.screen(self.data, self.state, s, without, starts[part], *rules, lengths[part], evidence[part])
 
         team.run(batch, [(slice(k, k + BATCH),) for k in range(0, len(starts), BATCH)])
@@ -481,6 +588,46 @@ class LocalSearch:
                 break
             added |= self._replace([], [starts[k]], test=True)
         return added
+
+    # ------------------------------------------------------------ contrasts
+
+    def add_contrasts(self, limit: int | None = None) -> bool:
+        """Add patterns of items that classes use differently, where that shortens f; their items stay as they are."""
+        if not self._may_alter.any():
+            return False
+        open_ones = self.data.columns & ~self.state.covered
+        least, added = float(np.log(len(self._may_alter))) - self.log_alpha, False
+        for contrast in find_contrasts(self.data, open_ones, least):
+            if limit is not None and np.count_nonzero(self.state.used) >= limit:
+                break
+            added |= self._add_fixed(contrast.items)
+        return added
+
+    def _add_fixed(self, items: Bools) -> bool:
+        """Add a pattern of these items, used by the rows that it makes shorter; undo it unless f falls."""
+        self._make_room(1)
+        s, before, errors = int(np.flatnonzero(self.state.used == 0)[0]), self.length, self.state.errors.copy()
+        without, carry = self._leave_out(s), np.repeat(items[None], len(self._may_alter), axis=0)
+        rows = np.bitwise_and.reduce(self.data.columns[items], axis=0)
+        kernels.fit_rows(self.data, self.state, s, without, carry, ROUNDS, rows)
+        if not rows.any():
+            return False
+        self._put_into(s, without, rows, carry)
+        self._alike[s], self._fixed[s] = False, True
+        self.length = self._total()
+        if self.length < before - LEAST and self.pattern_evidence(s) >= -self.log_alpha:
+            return True
+        kernels.take_out(self.data, self.state, s)
+        self.state.errors[:] = errors
+        self.length = before
+        return False
+
+
+def _make_strata(bits: BitMatrix) -> Words:
+    """Return groups of rows of about the same size, (G, W)."""
+    sizes = bits.carried(np.ones(bits.shape[1], dtype=bool))
+    stratum = size_strata(sizes, bits.weights.rows)
+    return bits.layout.pack(stratum == np.arange(int(stratum.max(initial=0)) + 1)[:, None])
 
 
 def _shared(sets: NDArray[Any], weights: Ints) -> NDArray[np.float32]:

@@ -54,9 +54,12 @@ def mdl_search(task: Task, settings: SearchSettings) -> Solution:
         if not local.grow_from_residual(max_n, settings.rng, task.team, limit, by_similarity=not few_rows):
             break
         _improve(local, settings, begin, end)
+    local.add_contrasts(limit)
     if settings.max_rank is not None:
         local.truncate(settings.max_rank)
-        local.refit()
+    # Classes that were not shown to differ may be by now.
+    local.clear_attempts()
+    local.refit()
     local.split_unrelated_classes(settings.max_rank)
     local.drop_until_significant()
     model = local.model()

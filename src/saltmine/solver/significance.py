@@ -5,7 +5,6 @@ One filter for all searches. A search says how much evidence there is for a part
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from saltmine.arrays import Bools, Floats
@@ -20,13 +19,10 @@ class ModelUnderTest(Protocol):
         """Return the numbers of the patterns there are."""
 
     def pattern_evidence(self, s: int) -> float:
-        """Return the evidence for a pattern."""
+        """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
 
-    def class_evidence(self, s: int) -> Floats:
-        """Return the evidence that every class uses a pattern, (c,); infinite where it does not."""
-
-    def alteration_evidence(self, s: int) -> Floats:
-        """Return the evidence for what every class adds to a pattern, (c,); infinite where it adds nothing."""
+    def claim_evidence(self) -> Floats:
+        """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""
 
     def overlapping(self, s: int) -> list[int]:
         """Return the patterns whose evidence may change without this one."""
@@ -34,25 +30,25 @@ class ModelUnderTest(Protocol):
     def remove(self, s: int) -> None:
         """Take a pattern away."""
 
-    def reduce(self, s: int, classes: Bools, *, use: bool) -> None:
-        """Take away what these classes add to a pattern and, with ``use``, their use of it."""
+    def make_alike(self, s: int, classes: Bools) -> None:
+        """Let these classes have no items of their own in a pattern, for good."""
 
     def update(self) -> None:
         """Bring figures of the whole model up to date after parts were taken away."""
 
 
 def drop_insignificant(model: ModelUnderTest) -> bool:
-    """Take away what chance explains: patterns, then the use of them by single classes, then what classes add.
+    """Take away what is not shown: patterns, then what classes add to them.
 
     Returns whether anything was taken away.
     """
-    # All three, whatever the others found.
-    dropped = [drop_patterns(model), drop_class_use(model), drop_alterations(model)]
+    # Both, whatever the first found.
+    dropped = [drop_patterns(model), drop_alterations(model)]
     return any(dropped)
 
 
 def drop_until_significant(model: ModelUnderTest) -> None:
-    """Take away until nothing is left that chance explains; nothing is added, so this ends."""
+    """Take away until nothing is left that is not shown; what was taken away does not come back, so this ends."""
     while drop_insignificant(model):
         pass
 
@@ -73,22 +69,10 @@ def drop_patterns(model: ModelUnderTest) -> bool:
     return dropped
 
 
-def drop_class_use(model: ModelUnderTest) -> bool:
-    """Take away the use of patterns by single classes that chance explains."""
-    return _drop_parts(model, model.class_evidence, use=True)
-
-
 def drop_alterations(model: ModelUnderTest) -> bool:
-    """Take away what classes add to patterns where chance explains it."""
-    return _drop_parts(model, model.alteration_evidence, use=False)
-
-
-def _drop_parts(model: ModelUnderTest, evidence_of: Callable[[int], Floats], use: bool) -> bool:
-    dropped = False
-    for s in model.patterns():
-        weak = evidence_of(s) < -model.log_alpha
-        if weak.any():
-            model.reduce(s, weak, use=use)
-            dropped = True
+    """Make classes alike where the data does not show that they differ."""
+    weak = model.claim_evidence() < -model.log_alpha
+    for s in weak.any(axis=1).nonzero()[0].tolist():
+        model.make_alike(s, weak[s])
     model.update()
-    return dropped
+    return bool(weak.any())

@@ -1,0 +1,186 @@
+"""A test of all items that a class adds to a pattern, together, against the other classes that carry it.
+
+It counts the items that are clear, and compares with what shuffled labels show. So it sees many items none of which is
+clear by itself; and items that go together, which shuffling leaves as they are, make it no more sure than it may be.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltmine.arrays import Bools, Floats, Indices, Ints
+from saltmine.compiled import compiled
+from saltmine.mdl.class_tests import log_choose, log_p_value
+from saltmine.mdl.item_choice import rate_length
+
+# Items are looked at all together, and the most frequent half, quarter and so on of them: it takes no labels to know
+# which are frequent, and only those that are looked at have to be paid for.
+SHARES = 6
+# Shuffles of the labels; from this share of the largest scores on, the tail is taken to be exponential.
+SHUFFLES, TAIL = 64, 0.2
+# With more rows, or cells, than this labels are not shuffled: with so many Simes' inequality is enough.
+MAX_ROWS, MAX_CELLS = 256, 1 << 19
+
+
+def added_log_p(
+    cells: NDArray[np.uint8], classes: Indices, adding: Bools, strata: Indices, weights: Ints, goal: float
+) -> Floats:
+    """Return the logarithm of a p-value for every class, (c,): that its rows have no items more often than the others.
+
+    Parameters
+    ----------
+    cells : (rows, n) 0 or 1
+        The rows that carry the pattern, and all items that a class might add.
+    classes, strata : (rows,) int
+        The classes of the rows; and groups of rows of about the same size, within which labels are shuffled.
+    adding : (c,) bool
+        The classes to test; others get 0.
+    weights : (n,) int
+        Columns of the input behind every item.
+    goal : float
+        Labels are shuffled where that may decide whether a class comes down to this logarithm.
+    """
+    hits, sizes = hits_by_class(cells, classes, len(adding)), np.bincount(classes, minlength=len(adding))
+    log_p = np.log(2) - simes_evidence(hits, sizes, weights, adding)
+    open_ = adding & (log_p > 3 * goal)
+    if open_.any() and len(classes) <= MAX_ROWS and cells.size <= MAX_CELLS:
+        thresholds, n_items = _thresholds(hits.sum(axis=0), weights, int(sizes[sizes > 0].min(initial=1)))
+        figures = sizes, weights, thresholds, n_items
+        score = count_scores(hits[None], open_, *figures)[0]
+        open_ &= score >= -goal
+        if open_.any():
+            again = shuffled_scores(cells, classes, strata, open_, *figures)
+            for a in np.flatnonzero(open_):
+                log_p[a] = min(log_p[a], np.log(2) + _log_tail(float(score[a]), again[:, a]))
+    # However clear the items are, there are only so many ways to draw the rows of a class.
+    floor = np.array([-log_choose(int(sizes.sum()), int(size)) for size in sizes])
+    return np.where(adding, np.minimum(np.maximum(log_p, floor), 0.0), 0.0)
+
+
+@compiled()
+def hits_by_class(cells: NDArray[np.uint8], classes: Indices, n_classes: int) -> Ints:
+    """Count the rows of every class that have each item, (c, n)."""
+    hits = np.zeros((n_classes, cells.shape[1]), dtype=np.int64)
+    for j in range(len(classes)):
+        for i in range(cells.shape[1]):
+            hits[classes[j], i] += cells[j, i]
+    return hits
+
+
+@compiled()
+def simes_evidence(hits: Ints, sizes: Ints, weights: Ints, adding: Bools) -> Floats:
+    """Return the evidence of Simes' inequality for every class against all others, (c,); it holds for any items."""
+    c, n = hits.shape
+    evidence, log_p = np.zeros(c), np.zeros(n)
+    all_rows = np.array([sizes.sum()])
+    for a in range(c):
+        if not adding[a]:
+            continue
+        for i in range(n):
+            log_p[i] = 0.0
+            # Only items that most rows of the class have can be added.
+            if 2 * hits[a, i] > sizes[a]:
+                all_hits = np.array([hits[:, i].sum()])
+                log_p[i] = log_p_value(np.array([hits[a, i]]), all_hits, np.array([sizes[a]]), all_rows)
+        found = 0
+        for i in np.argsort(log_p):
+            found += weights[i]
+            evidence[a] = max(evidence[a], -log_p[i] - np.log(weights.sum() / found))
+    return evidence
+
+
+@compiled()
+def shuffled_scores(
+    cells: NDArray[np.uint8],
+    classes: Indices,
+    strata: Indices,
+    wanted: Bools,
+    sizes: Ints,
+    weights: Ints,
+    thresholds: Ints,
+    n_items: Ints,
+) -> Floats:
+    """Return `count_scores` for labels that are shuffled within groups of rows, (SHUFFLES, c)."""
+    np.random.seed(len(classes))
+    order, labels = np.argsort(strata), classes.copy()
+    score = np.empty((SHUFFLES, len(sizes)))
+    for k in range(SHUFFLES):
+        first = 0
+        for last in range(1, len(order) + 1):
+            if last == len(order) or strata[order[last]] != strata[order[first]]:
+                for j in range(last - 1, first, -1):
+                    other = np.random.randint(first, j + 1)
+                    one, two = order[j], order[other]
+                    labels[one], labels[two] = labels[two], labels[one]
+                first = last
+        hits = hits_by_class(cells, labels, len(sizes))
+        score[k] = count_scores(hits.reshape(1, *hits.shape), wanted, sizes, weights, thresholds, n_items)[0]
+    return score
+
+
+@compiled()
+def count_scores(
+    hits: Ints, wanted: Bools, sizes: Ints, weights: Ints, thresholds: Ints, n_items: Ints
+) -> Floats:
+    """Return for every labelling and class, (k, c), how clear it is that items are more frequent; ``hits`` is (k, c, n).
+
+    An item is compared with the classes that most of the time do not have it.
+    """
+    labellings, c, n = hits.shape
+    score, evidence = np.zeros((labellings, c)), np.empty(n)
+    frequency = hits[0].sum(axis=0)
+    for k in range(labellings):
+        for a in range(c):
+            if not wanted[a]:
+                continue
+            count = 0
+            clear = np.empty(n, dtype=np.int64)
+            for i in range(n):
+                if 2 * hits[k, a, i] <= sizes[a]:
+                    continue
+                other_hits, other_rows = 0, 0
+                for b in range(c):
+                    if 2 * hits[k, b, i] <= sizes[b]:
+                        other_hits += hits[k, b, i]
+                        other_rows += sizes[b]
+                zeros, other_zeros = sizes[a] - hits[k, a, i], other_rows - other_hits
+                both = rate_length(hits[k, a, i] + other_hits, zeros + other_zeros)
+                evidence[count] = both - rate_length(hits[k, a, i], zeros) - rate_length(other_hits, other_zeros)
+                clear[count] = i
+                count += 1
+            order = np.argsort(-evidence[:count])
+            for t in range(len(thresholds)):
+                found, next_level = 0, 1
+                for j in order:
+                    if frequency[clear[j]] < thresholds[t]:
+                        continue
+                    found += weights[clear[j]]
+                    # At the first item, the second, the fourth and so on.
+                    if found >= next_level:
+                        next_level = 2 * found
+                        expected = n_items[t] * np.exp(-evidence[j])
+                        if found > expected:
+                            score[k, a] = max(score[k, a], found * np.log(found / expected) - found + expected)
+    return score
+
+
+def _thresholds(hits: Ints, weights: Ints, smallest: int) -> tuple[Ints, Ints]:
+    """Return least numbers of hits, and how many items have as many."""
+    least = smallest // 2 + 1
+    at_least = np.cumsum(np.bincount(hits, weights, minlength=least + 1)[::-1])[::-1].astype(np.int64)
+    shares = at_least[least] / 2.0 ** np.arange(SHARES)
+    thresholds = np.unique([max(least, int(np.count_nonzero(at_least > share))) for share in shares])
+    thresholds = np.unique(np.minimum(thresholds, len(at_least) - 1))
+    return thresholds.astype(np.int64), np.maximum(at_least[thresholds], 1)
+
+
+def _log_tail(score: float, shuffled: Floats) -> float:
+    """Return the logarithm of the chance of such a score, from those of shuffled labels."""
+    start = float(np.quantile(shuffled, 1 - TAIL))
+    if score <= start:
+        return float(np.log((1 + np.count_nonzero(shuffled >= score)) / (1 + len(shuffled))))
+    beyond = shuffled[shuffled > start] - start
+    # Of independent items the tail falls by one nat per nat.
+    scale = max(float(beyond.mean()) if len(beyond) else 1.0, 1.0)
+    return float(np.log(TAIL)) - (score - start) / scale
