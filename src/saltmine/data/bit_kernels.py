@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from saltmine.arrays import Bools, Ints, Words
+from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.compiled import compiled
 
 ONE = np.uint64(1)
@@ -72,6 +72,18 @@ def count_in_rows(columns: Words, items: Bools, weights: Ints, counts: Ints) -> 
                 left = columns[i, w]
                 while left != ZERO:
                     counts[64 * w + lowest(left)] += weights[i]
+                    left &= left - ONE
+
+
+@compiled()
+def sum_in_rows(columns: Words, items: Bools, worth: Floats, sums: Floats) -> None:
+    """Add up the worth of those of these items that every row has; ``sums``, (64 W,), is added to."""
+    for i in range(len(items)):
+        if items[i]:
+            for w in range(columns.shape[1]):
+                left = columns[i, w]
+                while left != ZERO:
+                    sums[64 * w + lowest(left)] += worth[i]
                     left &= left - ONE
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from saltmine.arrays import Bools, Ints, Words
 from saltmine.data.binary_model import BinaryModel
-from saltmine.data.bit_kernels import count_in_rows, count_noise, set_bits, set_stored_bits
+from saltmine.data.bit_kernels import count_in_rows, count_noise, set_bits, set_stored_bits, sum_in_rows
 from saltmine.data.folding import Weights
 from saltmine.data.validation import BinaryMatrix
 
@@ -170,6 +170,19 @@ class BitMatrix:
         met = self.columns[items] & rows
         words = [self.layout.words(a) for a in range(len(self.blocks))]
         return np.stack([count_bits(met[:, of], self.layout.weights[of]) for of in words])
+
+    @cached_property
+    def row_sizes(self) -> Ints:
+        """Items of the input that every row has, (m,)."""
+        return self.carried(np.ones(self.shape[1], dtype=bool))
+
+    def weigh(self, items: Bools, worth: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for every row, (m,), the worth of those of the items, (n,), that it has, less that of the others."""
+        sums = np.zeros(64 * len(self.layout.weights))
+        sum_in_rows(self.columns, items, worth, sums)
+        of_rows = np.zeros(self.shape[0])
+        of_rows[self.layout.rows] = sums[self.layout.places]
+        return np.asarray(2 * of_rows - worth[items].sum())
 
     def carried(self, items: Bools) -> Ints:
         """Count how many of these items, (n,), every row has: (m,)."""

@@ -23,7 +23,7 @@ SHUFFLES, TAIL = 64, 0.2
 MAX_ROWS, MAX_CELLS = 256, 1 << 19
 
 
-def added_log_p(
+def test_added(
     cells: NDArray[np.uint8], classes: Indices, adding: Bools, strata: Indices, weights: Ints, goal: float
 ) -> Floats:
     """Return the logarithm of a p-value for every class, (c,): that its rows have no items more often than the others.
@@ -42,7 +42,7 @@ def added_log_p(
         Labels are shuffled where that may decide whether a class comes down to this logarithm.
     """
     hits, sizes = hits_by_class(cells, classes, len(adding)), np.bincount(classes, minlength=len(adding))
-    log_p = np.log(2) - simes_evidence(hits, sizes, weights, adding)
+    log_p = np.log(2) + simes_log_p(hits, sizes, weights, adding)
     open_ = adding & (log_p > 3 * goal)
     if open_.any() and len(classes) <= MAX_ROWS and cells.size <= MAX_CELLS:
         thresholds, n_items = _thresholds(hits.sum(axis=0), weights, int(sizes[sizes > 0].min(initial=1)))
@@ -50,7 +50,8 @@ def added_log_p(
         score = count_scores(hits[None], open_, *figures)[0]
         open_ &= score >= -goal
         if open_.any():
-            again = shuffled_scores(cells, classes, strata, open_, *figures)
+            draws = np.random.default_rng(len(classes)).random((SHUFFLES, len(classes)))
+            again = shuffled_scores(cells, classes, strata, draws, open_, *figures)
             for a in np.flatnonzero(open_):
                 log_p[a] = min(log_p[a], np.log(2) + _log_tail(float(score[a]), again[:, a]))
     # However clear the items are, there are only so many ways to draw the rows of a class.
@@ -68,26 +69,43 @@ def hits_by_class(cells: NDArray[np.uint8], classes: Indices, n_classes: int) ->
     return hits
 
 
+def simes_log_p(hits: Ints, sizes: Ints, weights: Ints, adding: Bools) -> Floats:
+    """Return the logarithm of Simes' p-value for every class that adds items, (c,), from the hits of all, (c, n)."""
+    log_p = np.zeros(hits.shape)
+    test_items(hits, sizes, adding, log_p)
+    return np.array([simes(of_class, weights, int(weights.sum())) for of_class in log_p])
+
+
 @compiled()
-def simes_evidence(hits: Ints, sizes: Ints, weights: Ints, adding: Bools) -> Floats:
-    """Return the evidence of Simes' inequality for every class against all others, (c,); it holds for any items."""
+def test_items(hits: Ints, sizes: Ints, adding: Bools, log_p: Floats) -> None:
+    """Test for every class and item, (c, n), that more rows of the class have it than of all others.
+
+    Only items that most rows of the class have can be added; for the others it is zero.
+    """
     c, n = hits.shape
-    evidence, log_p = np.zeros(c), np.zeros(n)
     all_rows = np.array([sizes.sum()])
     for a in range(c):
-        if not adding[a]:
-            continue
         for i in range(n):
-            log_p[i] = 0.0
-            # Only items that most rows of the class have can be added.
-            if 2 * hits[a, i] > sizes[a]:
+            log_p[a, i] = 0.0
+            if adding[a] and 2 * hits[a, i] > sizes[a]:
                 all_hits = np.array([hits[:, i].sum()])
-                log_p[i] = log_p_value(np.array([hits[a, i]]), all_hits, np.array([sizes[a]]), all_rows)
-        found = 0
-        for i in np.argsort(log_p):
-            found += weights[i]
-            evidence[a] = max(evidence[a], -log_p[i] - np.log(weights.sum() / found))
-    return evidence
+                log_p[a, i] = log_p_value(np.array([hits[a, i]]), all_hits, np.array([sizes[a]]), all_rows)
+
+
+def simes(log_p: Floats, weights: Ints, n_items: int) -> float:
+    """Return the logarithm of one p-value for several items out of ``n_items``; it holds for items that go together.
+
+    ``weights`` counts equal items.
+
+    Examples
+    --------
+    >>> round(simes(np.array([-9.0, -9.0]), np.array([1, 1]), 10), 3)  # -9 + log 10 - log 2
+    -7.391
+    """
+    if len(log_p) == 0:
+        return 0.0
+    order = np.argsort(log_p, kind="stable")
+    return float(min(0.0, (log_p[order] + np.log(n_items) - np.log(np.cumsum(weights[order]))).min()))
 
 
 @compiled()
@@ -95,14 +113,17 @@ def shuffled_scores(
     cells: NDArray[np.uint8],
     classes: Indices,
     strata: Indices,
+    draws: Floats,
     wanted: Bools,
     sizes: Ints,
     weights: Ints,
     thresholds: Ints,
     n_items: Ints,
 ) -> Floats:
-    """Return `count_scores` for labels that are shuffled within groups of rows, (SHUFFLES, c)."""
-    np.random.seed(len(classes))
+    """Return `count_scores` for labels that are shuffled within groups of rows, (SHUFFLES, c).
+
+    ``draws``, (SHUFFLES, rows), are random numbers between 0 and 1.
+    """
     order, labels = np.argsort(strata), classes.copy()
     score = np.empty((SHUFFLES, len(sizes)))
     for k in range(SHUFFLES):
@@ -110,7 +131,7 @@ def shuffled_scores(
         for last in range(1, len(order) + 1):
             if last == len(order) or strata[order[last]] != strata[order[first]]:
                 for j in range(last - 1, first, -1):
-                    other = np.random.randint(first, j + 1)
+                    other = first + int(draws[k, j] * (j + 1 - first))
                     one, two = order[j], order[other]
                     labels[one], labels[two] = labels[two], labels[one]
                 first = last
@@ -120,12 +141,10 @@ def shuffled_scores(
 
 
 @compiled()
-def count_scores(
-    hits: Ints, wanted: Bools, sizes: Ints, weights: Ints, thresholds: Ints, n_items: Ints
-) -> Floats:
-    """Return for every labelling and class, (k, c), how clear it is that items are more frequent; ``hits`` is (k, c, n).
+def count_scores(hits: Ints, wanted: Bools, sizes: Ints, weights: Ints, thresholds: Ints, n_items: Ints) -> Floats:
+    """Return for every labelling and class, (k, c), how clear it is that items are more frequent.
 
-    An item is compared with the classes that most of the time do not have it.
+    ``hits`` is (k, c, n). An item is compared with the classes that most of the time do not have it.
     """
     labellings, c, n = hits.shape
     score, evidence = np.zeros((labellings, c)), np.empty(n)

@@ -1,13 +1,14 @@
 """Tests of what is said about classes: that use of a pattern differs, and that a class adds items to it.
 
-Under the null the labels say nothing: within rows of about the same size, any of them might have any label. All p-values
-are for one class against all other rows that the claim is about, together. They hold for every single claim; what the
-choice of a claim costs is added by `item_choices`, by `simes` and by `correct`.
+Under the null the labels say nothing: within rows of about the same size, any of them might have any label. All
+p-values are for one class against all other rows that the claim is about, together. They hold for every single claim; what the
+choice of a claim costs is added by `evidence.item_choices`, by `added_items` and by `correct`.
 """
 
 from __future__ import annotations
 
 from math import lgamma
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def size_strata(sizes: Ints, weights: Ints) -> Indices:
     >>> size_strata(np.array([3, 9, 3, 4]), np.ones(4, dtype=int)).tolist()
     [0, 2, 0, 1]
     """
-    distinct, group = np.unique(sizes, return_inverse=True)
+    group = np.unique(sizes, return_inverse=True)[1]
     count = np.bincount(group, weights)
     # The middle of the rows of every size decides, so that equal sizes stay together.
     middle = (np.cumsum(count) - count / 2) / max(count.sum(), 1)
@@ -187,17 +188,71 @@ def log_p_values(hits: Ints, rows: Ints) -> Floats:
     return log_p
 
 
-def correct(log_p: Floats, tested: Bools) -> Floats:
-    """Return the logarithm of Benjamini and Hochberg's q-values; all entries count, those not tested as p = 1.
+def count_by_stratum(rows: Bools, classes: Indices, n_classes: int, strata: Indices) -> Ints:
+    """Count rows in every group of rows of a size and every class, (r, G, c); ``rows`` is (m, r)."""
+    n_strata = int(strata.max(initial=0)) + 1
+    group = strata * n_classes + classes
+    counts = [np.bincount(group[chosen], minlength=n_strata * n_classes) for chosen in rows.T]
+    return np.array(counts, dtype=np.int64).reshape(rows.shape[1], n_strata, n_classes)
+
+
+def use_log_p(carriers: Bools, classes: Indices, n_classes: int, strata: Indices) -> Floats:
+    """Test that a larger share of each class carries each pattern than of all other rows, (c, r).
 
     Examples
     --------
-    >>> np.exp(correct(np.log([0.01, 0.04, 1.0]), np.array([True, True, False]))).round(3).tolist()
+    >>> classes = np.repeat([0, 1], 10)
+    >>> log_p = use_log_p((classes == 0)[:, None], classes, 2, np.zeros(20, dtype=int))
+    >>> log_p.round(2).tolist()  # one of 184,756 ways to choose ten rows
+    [[-12.13], [0.0]]
+    """
+    everyone = count_by_stratum(np.ones((len(classes), 1), dtype=bool), classes, n_classes, strata)[0]
+    hits = count_by_stratum(carriers, classes, n_classes, strata)
+    found = [log_p_values(of_pattern, everyone) for of_pattern in hits]
+    return np.array(found, dtype=np.float64).reshape(-1, n_classes).T
+
+
+class Claims(NamedTuple):
+    """p- and q-values of what is said about classes, (c, r) each.
+
+    That a class uses a pattern more than the others, and that it adds items; NaN where it adds none, or where there is
+    only one class.
+    """
+
+    use_p: Floats
+    use_q: Floats
+    added_p: Floats
+    added_q: Floats
+
+    def keep(self, patterns: Indices) -> Claims:
+        """Return the claims about these patterns, in this order."""
+        return Claims(*(figures[:, patterns] for figures in self))
+
+
+def make_claims(use: Floats, choice: Floats, added: Floats, adding: Bools) -> Claims:
+    """Return all claims of a model from the logarithms of its p-values, (c, r).
+
+    ``choice``, (r,), is what the choice of the items of a pattern costs where only the labels speak for it, else 0.
+    """
+    if len(use) < 2:
+        nothing = np.full(use.shape, np.nan)
+        return Claims(nothing, nothing, nothing, nothing)
+    log_p = np.stack([np.minimum(use + choice, 0.0), np.where(adding, added, 0.0)])
+    p, q = np.exp(log_p), np.exp(correct(log_p))
+    return Claims(p[0], q[0], np.where(adding, p[1], np.nan), np.where(adding, q[1], np.nan))
+
+
+def correct(log_p: Floats) -> Floats:
+    """Return the logarithm of Benjamini and Hochberg's q-values, over all entries.
+
+    Examples
+    --------
+    >>> np.exp(correct(np.log([0.01, 0.04, 1.0]))).round(3).tolist()
     [0.03, 0.06, 1.0]
     """
-    flat = np.where(tested, log_p, 0.0).ravel()
+    flat = log_p.ravel()
     order = np.argsort(flat, kind="stable")
-    raised = flat[order] + np.log(len(flat)) - np.log(np.arange(1, len(flat) + 1))
+    raised = flat[order] + np.log(max(len(flat), 1)) - np.log(np.arange(1, len(flat) + 1))
     q = np.empty_like(flat)
     q[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 0.0)
     return q.reshape(log_p.shape)

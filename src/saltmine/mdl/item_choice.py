@@ -69,8 +69,8 @@ def choose_carriers(
     number i of ``cells``, (3, c, ...); ``errors`` counts its errors without the pattern, ``ratio`` is the
     log-likelihood ratio of a one and of a zero. The evidence must reach ``min_evidence``, unless ``allow_frequent``.
     All classes are alike unless the data shows that they differ: some may carry it alone, out of those that
-    ``may_alter``, if the others that use the pattern have it more rarely. Returns the errors with the pattern; ``some``,
-    (c,), is scratch.
+    ``may_alter``, if the others that use the pattern have it more rarely. Returns the errors with the pattern;
+    ``some``, (c,), is scratch.
     """
     counted, cross, code, log_total = terms
     c = len(carriers)

@@ -26,6 +26,7 @@ class FrequencyBins(NamedTuple):
 
     items: Ints  # (BINS,)
     ones: Ints  # (BINS,)
+    always: int  # items that every row has
 
 
 def frequency_bins(item_counts: Ints, weights: Ints, n_rows: int) -> FrequencyBins:
@@ -36,16 +37,18 @@ def frequency_bins(item_counts: Ints, weights: Ints, n_rows: int) -> FrequencyBi
     >>> frequency_bins(np.array([1, 5, 5, 10]), np.ones(4, dtype=int), 10).items.sum()
     3
     """
+    every = weights
     inside = (item_counts > 0) & (item_counts < n_rows)
     counts, weights = item_counts[inside], weights[inside]
     place = np.rint(np.log(counts / (n_rows - counts)) / WIDTH).astype(np.int64) + BINS // 2
     bins = np.clip(place, 0, BINS - 1)
     items, ones = (np.bincount(bins, figure, minlength=BINS) for figure in (weights, weights * counts))
-    return FrequencyBins(np.rint(items).astype(np.int64), np.rint(ones).astype(np.int64))
+    always = int(every[item_counts >= n_rows].sum())
+    return FrequencyBins(np.rint(items).astype(np.int64), np.rint(ones).astype(np.int64), always)
 
 
-def row_shifts(sizes: Ints, bins: FrequencyBins, n_rows: int, always: int = 0) -> Floats:
-    """Return the shift of every row from its number of ones; ``always`` counts items that every row has.
+def row_shifts(sizes: Ints, bins: FrequencyBins, n_rows: int) -> Floats:
+    """Return the shift of every row from its number of ones.
 
     Examples
     --------
@@ -63,7 +66,7 @@ def row_shifts(sizes: Ints, bins: FrequencyBins, n_rows: int, always: int = 0) -
         expected = chance @ bins.items[some] + shift / PRIOR**2
         slope = (chance * (1 - chance)) @ bins.items[some] + 1 / PRIOR**2
         # Never far at once: the slope may change much.
-        step = np.clip((distinct - always - expected) / slope, -1, 1)
+        step = np.clip((distinct - bins.always - expected) / slope, -1, 1)
         shift += step
         if np.abs(step).max(initial=0) < 1e-6:
             break

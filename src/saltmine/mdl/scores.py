@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from saltmine.arrays import Bools, Floats, Ints
 from saltmine.compiled import compiled
 from saltmine.mdl import code_length
+from saltmine.mdl.class_tests import Claims, make_claims
 from saltmine.mdl.code_length import NO_CODE, ONES, OPEN_ONES, OPEN_ZEROS, Costs, specificity
-from saltmine.mdl.evidence import EvidenceSums, add_item_evidence, evidence_from_sums, log_likelihood_ratio
+from saltmine.mdl.evidence import EvidenceSums, add_item_evidence, count_items, min_item_evidence
 
 
 class ModelSums(NamedTuple):
@@ -36,9 +37,8 @@ class ScoreSums(NamedTuple):
     """What the scores need of all items beside `ModelSums`."""
 
     evidence: Floats  # (2, R): see `EvidenceSums`
-    shared: Ints  # (2, R)
-    added: Ints  # (2, R, c)
-    class_evidence: Floats  # (R, c): evidence of the items in every class
+    items: Ints  # (2, R, 1 + c)
+    codes: Floats  # (2, R, 1 + c)
     without: Floats  # (R, 3): what leaving out the pattern adds to the code of the errors
     without_added: Floats  # (R, c, 3): the same for what a class adds
 
@@ -53,9 +53,8 @@ def make_score_sums(rank: int, n_classes: int) -> ScoreSums:
     """Return sums of nothing."""
     return ScoreSums(
         np.zeros((2, rank)),
-        np.zeros((2, rank), dtype=np.int64),
-        np.zeros((2, rank, n_classes), dtype=np.int64),
-        np.zeros((rank, n_classes)),
+        np.zeros((2, rank, 1 + n_classes), dtype=np.int64),
+        np.zeros((2, rank, 1 + n_classes)),
         np.zeros((rank, 3)),
         np.zeros((rank, n_classes, 3)),
     )
@@ -94,46 +93,26 @@ def add_to_model(
 
 
 class ItemState(NamedTuple):
-    """An item in a pattern: its errors with and without the pattern, and its frequency without it."""
+    """An item in a pattern: its errors with and without the pattern, and its evidence."""
 
     errors: int
     without: int
-    background: float
-
-
-class PatternState(NamedTuple):
-    """A pattern: its density, exact and rounded, and the evidence of a strong item."""
-
-    density: float
-    rounded: float
-    min_evidence: float
+    evidence: float
 
 
 @compiled(forceinline=True)
 def add_to_scores(
-    costs: Costs,
-    i: int,
-    cells: Ints,
-    j: int,
-    carriers: Bools,
-    item: ItemState,
-    pattern: PatternState,
-    s: int,
-    sums: ScoreSums,
+    costs: Costs, i: int, cells: Ints, j: int, carriers: Bools, item: ItemState, least: float, s: int, sums: ScoreSums
 ) -> None:
-    """Add item i, which some class carries in pattern ``s``, to the sums; it is number j of ``cells``."""
-    c, weight = len(carriers), costs.weights[i]
-    ratio = log_likelihood_ratio(item.background, pattern.rounded)
-    exact = log_likelihood_ratio(item.background, pattern.density)
-    evidence, n_carriers = 0.0, 0
+    """Add item i, which some class carries in pattern ``s``, to the sums; it is number j of ``cells``.
+
+    It is strong if its evidence reaches ``least``.
+    """
+    c, weight, n_carriers = len(carriers), costs.weights[i], 0
     for a in range(c):
-        if carriers[a]:
-            n_carriers += 1
-            ones, zeros = cells[OPEN_ONES, a, j], cells[OPEN_ZEROS, a, j]
-            evidence += ones * ratio[0] + zeros * ratio[1]
-            sums.class_evidence[s, a] += weight * (ones * exact[0] + zeros * exact[1])
-    of_items = EvidenceSums(sums.evidence, sums.shared, sums.added)
-    add_item_evidence(of_items, s, weight, evidence, pattern.min_evidence, carriers, n_carriers)
+        n_carriers += carriers[a]
+    of_items = EvidenceSums(sums.evidence, sums.items, sums.codes)
+    add_item_evidence(of_items, s, weight, costs.codes[i], item.evidence, least, carriers, n_carriers)
     code_length.add_errors(costs, i, item.without, weight, sums.without[s])
     code_length.add_errors(costs, i, item.errors, -weight, sums.without[s])
     for a in range(c if n_carriers < c else 0):
@@ -153,44 +132,62 @@ def sum_pattern(costs: Costs, cells: Ints, carry: Bools, used: Ints, s: int, sum
 
 @compiled()
 def score_pattern(
-    costs: Costs,
-    cells: Ints,
-    carry: Bools,
-    background: Floats,
-    errors: Ints,
-    without: Ints,
-    pattern: PatternState,
-    s: int,
-    sums: ScoreSums,
+    costs: Costs, cells: Ints, carry: Bools, shown: Floats, errors: Ints, without: Ints, s: int, sums: ScoreSums
 ) -> None:
-    """Add all items of pattern ``s`` to the sums, from the counts of its cells, (3, c, n)."""
+    """Add all items of pattern ``s`` to the sums, from the counts of its cells, (3, c, n), and their evidence, (n,)."""
+    items = count_items(costs, carry)
     for i in range(carry.shape[1]):
         if carry[:, i].any():
-            item = ItemState(errors[i], without[i], background[i])
-            add_to_scores(costs, i, cells, i, carry[:, i], item, pattern, s, sums)
+            item = ItemState(errors[i], without[i], shown[i])
+            least = min_item_evidence(costs.codes[i], items)
+            add_to_scores(costs, i, cells, i, carry[:, i], item, least, s, sums)
 
 
 @dataclass(frozen=True)
 class PatternScores:
-    """Evidence and gain of every pattern, (r,), and of what every class adds to it, (c, r), in nats.
+    """Evidence and gain of every pattern, (r,), and the gain of what every class adds to it, (c, r), in nats.
 
-    A gain is f without the part minus f with it, all else left as it is. NaN where a class adds nothing; there is no
-    evidence either where fewer than two items are shared.
+    A gain is f without the part minus f with it, all else left as it is; NaN where a class adds nothing.
     """
 
     evidence: Floats
-    alteration_evidence: Floats
     gain: Floats
     alteration_gain: Floats
+    claims: Claims
+
+    @property
+    def alteration_evidence(self) -> Floats:
+        """The evidence for what every class adds, (c, r): minus the logarithm of its q-value."""
+        return -np.log(self.claims.added_q)
 
     def keep(self, patterns: NDArray[np.intp]) -> PatternScores:
         """Return the scores of these patterns, in this order."""
-        return PatternScores(
-            self.evidence[patterns],
-            self.alteration_evidence[:, patterns],
-            self.gain[patterns],
-            self.alteration_gain[:, patterns],
-        )
+        gains = self.gain[patterns], self.alteration_gain[:, patterns]
+        return PatternScores(self.evidence[patterns], *gains, self.claims.keep(patterns))
+
+
+class Tested(NamedTuple):
+    """What the tests of a model say; logarithms of p-values are (c, r)."""
+
+    together: Floats  # (r,): evidence that the items of a pattern go together
+    choice: Floats  # (r,): what the choice of its items costs
+    use: Floats  # that classes use a pattern more than the others, by the classes of the labels
+    added: Floats  # what classes add, by those of the search, which may have known one class only
+    adding: Bools  # (c, r): where they add anything
+
+    def scores(self, gain: Floats, added_gain: Floats, log_alpha: float) -> PatternScores:
+        """Return the scores of all patterns.
+
+        A pattern whose items go together was found without the labels; of any other, the choice of items has to be
+        paid for before its use says anything about classes.
+        """
+        c, added, adding = len(self.use), np.zeros(self.use.shape), np.zeros(self.use.shape, dtype=bool)
+        added[: len(self.added)], adding[: len(self.adding)] = self.added, self.adding
+        choice = np.where(self.together >= -log_alpha, 0.0, self.choice)
+        evidence = self.together
+        if len(self.added) > 1:
+            evidence = np.maximum(evidence, -self.use.min(axis=0) - self.choice - np.log(c))
+        return PatternScores(evidence, gain, added_gain, make_claims(self.use, choice, added, adding))
 
 
 def model_length(used: Ints, sums: ModelSums, *, printed: bool) -> float:
@@ -204,26 +201,22 @@ def null_length(costs: Costs, item_counts: Ints) -> float:
     return float(code_length.description_length(code_length.errors_code(costs, item_counts, NO_CODE)))
 
 
-def score(
-    used: Ints, class_sizes: Ints, n_items: int, sums: ModelSums, scores: ScoreSums, alteration_evidence: Floats
-) -> PatternScores:
-    """Return the scores of all patterns; ``used``, (R, c), counts rows, ``alteration_evidence`` is (c, R)."""
+def gains(used: Ints, sums: ModelSums, scores: ScoreSums) -> tuple[Floats, Floats]:
+    """Return what every pattern saves, (R,), and what every class saves by what it adds to it, (c, R)."""
     rank, c = used.shape
     total, table = used.sum(axis=1), sums.table.sum(axis=1)
     counted = code_length.count_lengths(int(total.max(initial=0)))
     length = _length(counted, total, table, sums.code)
-    evidence, gain, added = np.zeros(rank), np.zeros(rank), np.full((c, rank), np.nan)
-    of_items = EvidenceSums(scores.evidence, scores.shared, scores.added)
+    gain, added = np.zeros(rank), np.full((c, rank), np.nan)
     for s in np.flatnonzero(total).tolist():
-        evidence[s] = evidence_from_sums(of_items, s, n_items, class_sizes, used[s])
         without = total.copy()
         without[s] = 0
         gain[s] = _length(counted, without, table, sums.code + scores.without[s]) - length
-        for a in np.flatnonzero(scores.added[0, s]):
+        for a in np.flatnonzero(scores.items[0, s, 1:]):
             shorter = table.copy()
             shorter[s] -= sums.table[s, 1 + a]
             added[a, s] = _length(counted, total, shorter, sums.code + scores.without_added[s, a]) - length
-    return PatternScores(evidence, np.where(np.isinf(alteration_evidence), np.nan, alteration_evidence), gain, added)
+    return gain, added
 
 
 def _length(counted: Floats, used: Ints, extra: Floats, errors: Floats) -> float:

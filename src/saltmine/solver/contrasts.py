@@ -12,7 +12,7 @@ import numpy as np
 
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.compiled import compiled
-from saltmine.data.bit_kernels import popcount
+from saltmine.data.bit_kernels import count_ones
 from saltmine.mdl.evidence import item_choices
 from saltmine.mdl.item_choice import rate_length
 from saltmine.solver.kernels import Data
@@ -37,7 +37,7 @@ def count_common(data: Data, rows: Words, column: Words, counts: Ints) -> None:
     for a in range(len(counts)):
         counts[a] = 0
         for w in range(data.edges[a], data.edges[a + 1]):
-            counts[a] += data.row_weights[w] * popcount(rows[w] & column[w])
+            counts[a] += data.row_weights[w] * count_ones(rows[w] & column[w])
 
 
 @compiled()

@@ -15,6 +15,7 @@ from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import StackedMatrix
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.code_length import NO_CODE, errors_code
+from saltmine.mdl.row_sizes import FrequencyBins, frequency_bins
 from saltmine.mdl.scores import ModelSums, ScoreSums, make_model_sums, make_score_sums
 from saltmine.solver import item_kernels as kernels
 from saltmine.solver.item_kernels import Plan
@@ -50,9 +51,15 @@ class ItemBlock:
         """Return columns, packed; ``ranks`` are their places among those that have a one."""
         return self.bits.columns[self._item_of[self._item_of >= 0][ranks]]
 
-    def begin(self, ones: int, n_items: int, rank: int) -> Floats:
+    def row_sizes(self) -> tuple[Ints, FrequencyBins]:
+        """Return how many items every row has, (m,), and how frequent they are."""
+        bits = self.bits
+        bins = frequency_bins(bits.item_counts, bits.weights.items, sum(bits.class_sizes))
+        return bits.row_sizes, bins
+
+    def begin(self, ones: int, n_items: int, shifts: Floats, rank: int) -> Floats:
         """Start from no pattern in a whole of so many ones and items; returns the code of all ones as errors."""
-        self.data = make_data(self.bits, ones, n_items)
+        self.data = make_data(self.bits, ones, n_items, shifts)
         self.masks = np.zeros((len(self.bits.blocks), self.bits.shape[1], -(-rank // 64)), dtype=np.uint64)
         return np.array(errors_code(self.data.costs, self.bits.item_counts, NO_CODE))
 
@@ -79,30 +86,29 @@ class ItemBlock:
         kernels.score_items(self.data, plan, self.masks, sums)
         return sums
 
-    def weigh(self, plan: Plan, total: float) -> tuple[Floats, Floats]:
-        """Return what every row saves by using every pattern, and its evidence: (R, 64 W) each."""
+    def weigh(self, plan: Plan, total: float) -> Floats:
+        """Return what every row saves by using every pattern, (R, 64 W)."""
         gains = np.zeros((len(plan.used), 64 * len(self.data.row_mask)))
-        evidence = np.zeros_like(gains)
-        kernels.weigh_all_rows(self.data, plan, self.masks, total, gains, evidence)
-        return gains, evidence
+        kernels.weigh_all_rows(self.data, plan, self.masks, total, gains)
+        return gains
 
-    def added_items(self, plan: Plan, wanted: Bools) -> tuple[Ints, Floats]:
-        """Return what classes add to patterns, where ``wanted``, (R, c).
+    def weigh_carriers(self, plan: Plan, total: float) -> Floats:
+        """Return what every row would save by using every pattern if there were no other, (R, 64 W)."""
+        gains = np.zeros((len(plan.used), 64 * len(self.data.row_mask)))
+        kernels.weigh_carriers(self.data, plan, self.masks, total, gains)
+        return gains
 
-        Pattern, class and weight of every item, (k, 3), and its evidence, (k,).
+    def test_added(self, carriers: Words, sizes: Ints, wanted: Bools) -> tuple[Ints, Floats]:
+        """Test what classes add to patterns, where ``wanted``, (R, c), among the rows that carry them, (R, W).
+
+        Pattern, class and weight of every item, (k, 3), and the logarithm of its p-value, (k,).
         """
-        room = int(kernels.count_added(self.masks, len(plan.used)))
-        entry, evidence = np.empty((room, 3), dtype=np.int64), np.empty(room)
-        count = kernels.evidence_of_added(self.data, plan, self.masks, wanted, entry, evidence)
-        entry, evidence = entry[:count], evidence[:count]
+        room = int(kernels.count_added(self.masks, len(wanted)))
+        entry, log_p = np.empty((room, 3), dtype=np.int64), np.empty(room)
+        count = kernels.test_added(self.data, carriers, sizes, self.masks, wanted, entry, log_p)
+        entry, log_p = entry[:count], log_p[:count]
         entry[:, 2] = self.bits.weights.items[entry[:, 2]]
-        return entry, evidence
-
-    def expected_items(self, plan: Plan, levels: Floats) -> Floats:
-        """Return how many items chance is expected to show at every level, (R, c, k), in class and pattern."""
-        expected = np.zeros_like(levels)
-        kernels.expected_by_chance(self.data, plan, self.masks, levels, expected)
-        return expected
+        return entry, log_p
 
     def clear_added(self, s: int, classes: Bools) -> None:
         """Take away what these classes add to pattern ``s``."""
@@ -110,17 +116,9 @@ class ItemBlock:
         shared = (self.masks[:, :, word] & bit).all(axis=0)
         self.masks[classes, :, word] &= ~np.where(shared, np.uint64(0), bit)
 
-    def count_carried(self, by_all_items: Bools) -> Ints:
-        """Count how many items of every pattern each row has, (m, R): the shared ones, or all ``by_all_items``."""
-        counts = np.zeros((self.bits.shape[0], len(by_all_items)), dtype=np.int64)
-        for s, by_all in enumerate(by_all_items):
-            carried = self._carriers_of(s)
-            counts[:, s] = self.bits.carried((np.logical_or if by_all else np.logical_and).reduce(carried, axis=0))
-        return counts
-
-    def item_counts(self, patterns: Indices, usage: Bools, carriers: Bools) -> ItemCounts:
-        """Return what the tables need of these columns; usage and carriers of these patterns are (m, r)."""
-        return ItemCounts.of(self._by_class, self.model(patterns, usage), carriers, self._item_of)
+    def item_counts(self, patterns: Indices, usage: Bools) -> ItemCounts:
+        """Return what the tables need of these columns; usage of these patterns is (m, r)."""
+        return ItemCounts.of(self._by_class, self.model(patterns, usage), self._item_of)
 
     def model(self, patterns: Indices, usage: Bools) -> BinaryModel:
         """Return these patterns as a model of the items of this block."""

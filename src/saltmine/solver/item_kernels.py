@@ -14,12 +14,15 @@ import numpy as np
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.compiled import compiled
 from saltmine.data.bit_kernels import ONE, ZERO, count_ones, lowest_one
-from saltmine.mdl.alteration_tests import chance_of_evidence
+from saltmine.mdl.class_tests import log_p_value
 from saltmine.mdl.code_length import ONES, OPEN_ONES, OPEN_ZEROS, add_errors
-from saltmine.mdl.evidence import log_likelihood_ratio, rounded_density
+from saltmine.mdl.evidence import log_likelihood_ratio, min_item_evidence, rounded_density
 from saltmine.mdl.item_choice import FREQUENT, choose_carriers
-from saltmine.mdl.scores import ItemState, ModelSums, PatternState, ScoreSums, add_to_model, add_to_scores
-from saltmine.solver.kernels import NO_EVIDENCE, Data, weigh_cells
+from saltmine.mdl.scores import ItemState, ModelSums, ScoreSums, add_to_model, add_to_scores
+from saltmine.solver.kernels import Data, cell_evidence, weigh_cells
+
+# Ratio of cells that do not count as evidence.
+NO_EVIDENCE = (0.0, 0.0)
 
 # An item is chosen for all patterns in turn, and again while anything changes.
 TURNS = 3
@@ -33,10 +36,10 @@ class Plan(NamedTuple):
     usage: Words  # (R, W)
     used: Ints  # (R, c): rows of every pattern
     density: Floats  # (R,): share of ones among the open cells of a pattern
-    min_evidence: Floats  # (R, 2): asked of a shared item, and of an altered one for every class
+    items: Ints  # (R,): items of every pattern, as far as they are known
     of_all: Bools  # (R,): whether all classes use the pattern
     log_total: float  # logarithm of all usage and errors
-    alterations: bool
+    may_alter: Bools  # (R, c): classes that may add items
 
 
 class Scratch(NamedTuple):
@@ -179,10 +182,10 @@ def choose_pattern(data: Data, plan: Plan, i: int, s: int, masks: Words, now: Sc
     # Logarithms are only taken where they matter.
     ratio = log_likelihood_ratio(background, plan.density[s]) if pays else NO_EVIDENCE
     allow_frequent = plan.of_all[s] and background >= FREQUENT
-    min_evidence = plan.min_evidence[s, 0], plan.min_evidence[s, 1]
+    least = min_item_evidence(data.costs.codes[i], plan.items[s])
     terms = data.costs.counted, data.costs.cross, data.costs.codes[i], plan.log_total
     choose_carriers(
-        terms, now.cells, 0, errors, plan.alterations, allow_frequent, ratio, min_evidence, now.carriers, now.some
+        terms, now.cells, 0, errors, plan.may_alter[s], allow_frequent, ratio, least, now.carriers, now.some
     )
     changed = False
     bit = ONE << np.uint64(s % 64)
@@ -216,17 +219,36 @@ def score_items(data: Data, plan: Plan, masks: Words, sums: ScoreSums) -> None:
             if find_carriers_of(masks, i, s, now.carriers) == 0:
                 continue
             without, background = leave_out_of_item(data, plan.usage, masks, i, s, now)
-            item = ItemState(now.totals[ERRORS], without, background)
-            pattern = PatternState(plan.density[s], rounded_density(plan.density[s]), plan.min_evidence[s, 0])
-            add_to_scores(data.costs, i, now.cells, 0, now.carriers, item, pattern, s, sums)
+            shown = evidence_of_item(data, plan, i, s, background, now)
+            item, least = (
+                ItemState(now.totals[ERRORS], without, shown),
+                min_item_evidence(data.costs.codes[i], plan.items[s]),
+            )
+            add_to_scores(data.costs, i, now.cells, 0, now.carriers, item, least, s, sums)
 
 
 @compiled()
-def weigh_all_rows(data: Data, plan: Plan, masks: Words, total: float, gains: Floats, evidence: Floats) -> None:
-    """Sum up for every pattern and row what using it saves, less its share of S, and the evidence: (R, 64 W)."""
+def evidence_of_item(data: Data, plan: Plan, i: int, s: int, background: float, now: Scratch) -> float:
+    """Return the evidence of an item in pattern s, in the classes that carry it."""
+    shown = 0.0
+    if 0.0 < background < 1.0:
+        odds, density = background / (1.0 - background), rounded_density(plan.density[s])
+        for a in range(len(now.carriers)):
+            for w in range(data.edges[a], data.edges[a + 1]) if now.carriers[a] else range(0):
+                cells = plan.usage[s, w] & ~now.covered_twice[w]
+                if cells != ZERO:
+                    shown += data.row_weights[w] * cell_evidence(
+                        data.columns[i, w], cells, 64 * w, odds, density, data.row_shifts, data.row_odds
+                    )
+    return shown
+
+
+@compiled()
+def weigh_all_rows(data: Data, plan: Plan, masks: Words, total: float, gains: Floats) -> None:
+    """Sum up for every pattern and row what using it saves, less its share of S, (R, 64 W)."""
     now = make_scratch(data)
     c, n_words = len(data.edges) - 1, len(data.row_mask)
-    flat_gains, flat_evidence = gains.reshape(-1), evidence.reshape(-1)
+    flat = gains.reshape(-1)
     for i in range(len(data.columns)):
         cover_item(data, plan.usage, masks, i, now)
         weight = np.float64(data.costs.weights[i])
@@ -235,46 +257,70 @@ def weigh_all_rows(data: Data, plan: Plan, masks: Words, total: float, gains: Fl
             n_carriers = find_carriers_of(masks, i, s, now.carriers)
             if n_carriers == 0:
                 continue
-            _, background = leave_out_of_item(data, plan.usage, masks, i, s, now)
-            of_cell = log_likelihood_ratio(background, plan.density[s])
-            ratio = weight * of_cell[0], weight * of_cell[1]
             for a in range(c):
                 if now.carriers[a]:
                     for w in range(data.edges[a], data.edges[a + 1]):
                         open_ = data.row_mask[w] & ~(now.covered[w] & ~(plan.usage[s, w] & ~now.covered_twice[w]))
                         ones, zeros = open_ & data.columns[i, w], open_ & ~data.columns[i, w]
-                        at, size = 64 * (s * n_words + w), data.word_sizes[w]
-                        weigh_cells(ones, zeros, size, at, worth, ratio, flat_gains, flat_evidence)
+                        weigh_cells(ones, zeros, data.word_sizes[w], 64 * (s * n_words + w), worth, flat)
                 elif n_carriers < c:
                     cross = 0.0
                     for b in range(c):
                         if now.carriers[b]:
                             cross += weight * data.costs.cross[b, a]
                     for w in range(data.edges[a], data.edges[a + 1]):
-                        column, at, size = data.columns[i, w], 64 * (s * n_words + w), data.word_sizes[w]
-                        weigh_cells(column, ZERO, size, at, -cross, NO_EVIDENCE, flat_gains, flat_evidence)
+                        column, at = data.columns[i, w], 64 * (s * n_words + w)
+                        weigh_cells(column, ZERO, data.word_sizes[w], at, -cross, flat)
 
 
 @compiled()
-def evidence_of_added(data: Data, plan: Plan, masks: Words, wanted: Bools, entry: Ints, evidence: Floats) -> int:
-    """List the items that classes add to patterns, where ``wanted``, (R, c), and their evidence.
+def weigh_carriers(data: Data, plan: Plan, masks: Words, total: float, gains: Floats) -> None:
+    """Sum up for every pattern and row what using it would save if there were no other pattern, (R, 64 W).
 
-    Returns their number; ``entry``, (k, 3), is pattern, class and item, and has room for all, as ``evidence``, (k,).
+    By the items that all classes carry.
     """
     now = make_scratch(data)
-    c, count = len(now.carriers), 0
+    c, n_words = len(data.edges) - 1, len(data.row_mask)
+    flat = gains.reshape(-1)
     for i in range(len(data.columns)):
         cover_item(data, plan.usage, masks, i, now)
+        worth = data.costs.weights[i] * np.log(total / max(np.float64(now.totals[ERRORS]), 0.5))
         for s in range(len(plan.used)):
-            n_carriers = find_carriers_of(masks, i, s, now.carriers)
+            if find_carriers_of(masks, i, s, now.carriers) == c:
+                for w in range(n_words):
+                    column, at = data.columns[i, w], 64 * (s * n_words + w)
+                    weigh_cells(column, data.row_mask[w] & ~column, data.word_sizes[w], at, worth, flat)
+
+
+@compiled()
+def test_added(
+    data: Data, carriers: Words, sizes: Ints, masks: Words, wanted: Bools, entry: Ints, log_p: Floats
+) -> int:
+    """List the items that classes add to patterns, where ``wanted``, (R, c), and test each.
+
+    Of the rows that carry a pattern, ``carriers``, (R, W), with so many of every class, (R, c), do more in this class
+    have the item than in all others? Returns the number of items; ``entry``, (k, 3), is pattern, class and item, and
+    has room for all, as ``log_p``, (k,).
+    """
+    rank, c = wanted.shape
+    found, hits, count = np.zeros(c, dtype=np.bool_), np.zeros(c, dtype=np.int64), 0
+    for i in range(len(data.columns)):
+        for s in range(rank):
+            n_carriers = find_carriers_of(masks, i, s, found)
             if n_carriers == 0 or n_carriers == c:
                 continue
-            _, background = leave_out_of_item(data, plan.usage, masks, i, s, now)
-            ratio = log_likelihood_ratio(background, plan.density[s])
             for a in range(c):
-                if now.carriers[a] and wanted[s, a]:
+                hits[a] = 0
+                for w in range(data.edges[a], data.edges[a + 1]):
+                    hits[a] += data.row_weights[w] * count_ones(carriers[s, w] & data.columns[i, w])
+            all_hits, all_rows = np.array([hits.sum()]), np.array([sizes[s].sum()])
+            for a in range(c):
+                if found[a] and wanted[s, a]:
                     entry[count, 0], entry[count, 1], entry[count, 2] = s, a, i
-                    evidence[count] = now.cells[OPEN_ONES, a, 0] * ratio[0] + now.cells[OPEN_ZEROS, a, 0] * ratio[1]
+                    log_p[count] = 0.0
+                    if 2 * hits[a] > sizes[s, a]:
+                        own_hits, own_rows = np.array([hits[a]]), np.array([sizes[s, a]])
+                        log_p[count] = log_p_value(own_hits, all_hits, own_rows, all_rows)
                     count += 1
     return count
 
@@ -291,31 +337,3 @@ def count_added(masks: Words, rank: int) -> int:
             if n_carriers < c:
                 count += n_carriers
     return count
-
-
-@compiled()
-def expected_by_chance(data: Data, plan: Plan, masks: Words, levels: Floats, expected: Floats) -> None:
-    """Add up how many items that a class might add to a pattern chance is expected to show at each level.
-
-    ``levels`` and ``expected`` are (R, c, k); a level that is not finite is left out.
-    """
-    now = make_scratch(data)
-    c = len(now.carriers)
-    wanted = np.zeros(len(levels), dtype=np.bool_)
-    for s in range(len(levels)):
-        wanted[s] = np.isfinite(levels[s]).any()
-    for i in range(len(data.columns)):
-        cover_item(data, plan.usage, masks, i, now)
-        for s in range(len(plan.used)):
-            if not wanted[s] or find_carriers_of(masks, i, s, now.carriers) == c:
-                continue
-            _, background = leave_out_of_item(data, plan.usage, masks, i, s, now)
-            ratio = log_likelihood_ratio(background, plan.density[s])
-            if ratio[0] <= 0.0:
-                continue
-            for a in range(c):
-                trials = now.cells[OPEN_ONES, a, 0] + now.cells[OPEN_ZEROS, a, 0]
-                for k in range(levels.shape[2]):
-                    if np.isfinite(levels[s, a, k]):
-                        tail = chance_of_evidence(levels[s, a, k], trials, background, ratio)
-                        expected[s, a, k] += data.costs.weights[i] * tail

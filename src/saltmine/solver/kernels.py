@@ -77,19 +77,22 @@ class Pattern(NamedTuple):
     errors: Ints  # (n,)
 
 
-def make_data(bits: BitMatrix, ones: int | None = None, n_items: int | None = None) -> Data:
-    """Return the data of all items, or of some where ``ones`` and ``n_items`` count those of the whole input."""
+def make_data(
+    bits: BitMatrix, ones: int | None = None, n_items: int | None = None, shifts: Floats | None = None
+) -> Data:
+    """Return the data of all items; or of some, where ``ones`` and ``n_items`` count those of the whole input.
+
+    ``shifts``, (m,), are then those of its rows.
+    """
     costs = code_length.make_costs(bits.item_counts, bits.class_sizes, bits.weights.items, ones, n_items)
-    m = sum(bits.class_sizes)
-    always = int(bits.weights.items @ (bits.item_counts == m))
-    bins = frequency_bins(bits.item_counts, bits.weights.items, m)
-    shifts = row_shifts(bits.carried(np.ones(bits.shape[1], dtype=bool)), bins, m, always)
+    if shifts is None:
+        m = sum(bits.class_sizes)
+        sizes = bits.row_sizes
+        shifts = row_shifts(sizes, frequency_bins(bits.item_counts, bits.weights.items, m), m)
     return pack_data(bits.columns, bits.layout, bits.layout.edges, np.array(bits.class_sizes), costs, shifts)
 
 
-def pack_data(
-    columns: Words, layout: Layout, edges: Ints, class_sizes: Ints, costs: Costs, shifts: Floats
-) -> Data:
+def pack_data(columns: Words, layout: Layout, edges: Ints, class_sizes: Ints, costs: Costs, shifts: Floats) -> Data:
     """Return columns in the words of a layout, with classes that begin at the words ``edges``."""
     word_sizes = np.bitwise_count(layout.row_mask).astype(np.int64)
     of_places = np.zeros(64 * len(word_sizes))
@@ -305,9 +308,7 @@ def fit_pattern(
 
 
 @compiled()
-def fit_rows(
-    data: Data, state: State, s: int, without: WithoutPattern, carry: Bools, rounds: int, rows: Words
-) -> None:
+def fit_rows(data: Data, state: State, s: int, without: WithoutPattern, carry: Bools, rounds: int, rows: Words) -> None:
     """Choose the rows of pattern ``s`` with these items, from the rows that are given, while they change."""
     c, n = carry.shape
     cells, gains = np.empty((3, c, n), dtype=np.int64), np.empty(64 * len(rows))
@@ -332,38 +333,47 @@ def fit_rows(
             break
 
 
-@compiled(fastmath=True)
+@compiled(fastmath=True, forceinline=True)
+def cell_evidence(
+    column: np.uint64, cells: np.uint64, begin: int, odds: float, density: float, shifts: Floats, row_odds: Floats
+) -> float:
+    """Return the evidence of some cells of an item in a word of rows, which begin at ``begin``.
+
+    Chance gives a cell the odds of its item times those of its row. Cells in which it is as dense as the pattern show
+    nothing.
+    """
+    shown = 0.0
+    left = cells
+    while left != ZERO:
+        bit = int(lowest(left))
+        of_cell = odds * row_odds[begin + bit]
+        if of_cell < density / (1.0 - density):
+            shown += np.log(1.0 + of_cell)
+            if (column >> np.uint64(bit)) & ONE:
+                shown += np.log(density / odds) - shifts[begin + bit]
+            else:
+                shown += np.log(1.0 - density)
+        left &= left - ONE
+    return shown
+
+
+@compiled()
 def item_evidence(
     data: Data, without: WithoutPattern, rows: Words, carry: Bools, density: float, shown: Floats
 ) -> None:
-    """Fill in the evidence of every item, (n,): its cells in these rows against chance, which knows both margins.
-
-    Cells in which chance is as dense as the pattern show nothing.
-    """
-    log_density, log_rest = np.log(density), np.log(1.0 - density)
-    shifts, odds_of_rows = data.row_shifts, data.row_odds
+    """Fill in the evidence of every item, (n,): its cells in these rows against chance, which knows both margins."""
     for i in range(len(shown)):
         shown[i] = 0.0
         if not 0.0 < without.background[i] < 1.0:
             continue
         odds = without.background[i] / (1.0 - without.background[i])
-        log_odds, highest = np.log(odds), density / (1.0 - density)
         for a in range(len(carry)):
-            if not carry[a, i]:
-                continue
-            for w in range(data.edges[a], data.edges[a + 1]):
-                left = rows[w] & without.open_cells[i, w]
-                while left != ZERO:
-                    bit = lowest(left)
-                    of_cell = odds * odds_of_rows[64 * w + bit]
-                    if of_cell < highest:
-                        log_chance = np.log(1.0 + of_cell)
-                        if (data.columns[i, w] >> np.uint64(bit)) & ONE:
-                            log_chance += log_density - log_odds - shifts[64 * w + bit]
-                        else:
-                            log_chance += log_rest
-                        shown[i] += data.row_weights[w] * log_chance
-                    left &= left - ONE
+            for w in range(data.edges[a], data.edges[a + 1]) if carry[a, i] else range(0):
+                cells = rows[w] & without.open_cells[i, w]
+                if cells != ZERO:
+                    shown[i] += data.row_weights[w] * cell_evidence(
+                        data.columns[i, w], cells, 64 * w, odds, density, data.row_shifts, data.row_odds
+                    )
 
 
 @compiled()

@@ -21,8 +21,9 @@ from saltmine.data.binary_model import BinaryModel, drop_idle_parts
 from saltmine.data.bits import BitMatrix, count_bits
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
-from saltmine.mdl.added_items import added_log_p
+from saltmine.mdl.added_items import test_added
 from saltmine.mdl.class_tests import correct, join_strata, log_p_values, size_strata
+from saltmine.mdl.code_length import count_errors
 from saltmine.mdl.evidence import item_choices
 from saltmine.solver import kernels
 from saltmine.solver.contrasts import find_contrasts
@@ -220,10 +221,10 @@ class LocalSearch:
     def _keep_shown(self, s: int) -> bool:
         """Fit a pattern again with classes alike that are not shown to differ; returns whether it is still there."""
         carry = self.state.carry[s]
-        adds = (carry & ~carry.all(axis=0)).any(axis=1)
+        adds = (carry & ~np.logical_and.reduce(carry, axis=0)).any(axis=1)
         if not adds.any():
             return True
-        weak = adds & (self._added_log_p(s) > LOCAL * self.log_alpha)
+        weak = adds & (self.added_log_p(s) > LOCAL * self.log_alpha)
         if not weak.any():
             return True
         self._alike[s] |= weak
@@ -232,7 +233,7 @@ class LocalSearch:
         return self._fit(s, start)
 
     def clear_attempts(self) -> None:
-        """Allow moves that were tried in vain, and differences that were not shown: other patterns have changed since."""
+        """Allow moves that were tried in vain, and differences that were not shown: others have changed since."""
         self._tried.clear()
         self._alike[:] = False
 
@@ -419,30 +420,39 @@ class LocalSearch:
 
     def pattern_evidence(self, s: int) -> float:
         """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
-        return max(self._together(s), self._use_evidence(self.state.carry[s], int(self.state.used[s])))
+        return max(self.together(s), self._use_evidence(self.state.carry[s], int(self.state.used[s])))
 
-    def _together(self, s: int) -> float:
+    def together(self, s: int) -> float:
+        """Return the evidence that the items of a pattern go together."""
         return float(kernels.evidence_of(self.data, self._leave_out(s), self.state.usage[s], self.state.carry[s]))
 
     def _use_evidence(self, carry: Bools, used: int) -> float:
         """Return the evidence that classes differ in the use of any items, which those of a pattern are chosen of."""
-        costs, shared = self.data.costs, carry.all(axis=0)
         if not self._may_alter.any():
             return -np.inf
+        return float(-self._use_log_p(carry, used).min() - self._item_choice(carry) - np.log(len(self._may_alter)))
+
+    def item_choice(self, s: int) -> float:
+        """Return what the choice of the items that all classes carry costs."""
+        return self._item_choice(self.state.carry[s])
+
+    def _item_choice(self, carry: Bools) -> float:
+        costs = self.data.costs
+        shared: Bools = np.logical_and.reduce(carry, axis=0)
         codes = float((costs.weights * costs.codes)[shared].sum())
-        choice = item_choices(costs.n_items, self._count_items(shared), codes)
-        return float(-self._use_log_p(carry, used).min() - choice - np.log(len(self._may_alter)))
+        return float(item_choices(costs.n_items, self._count_items(shared), codes))
 
     def carriers(self, carry: Bools, used: int) -> Words:
         """Return the rows that a pattern would shorten if there were no other, by the items that all classes carry.
 
         ``used`` counts the rows that use it.
         """
-        costs, state, shared = self.data.costs, self.state, carry.all(axis=0)
+        costs, state = self.data.costs, self.state
+        shared: Bools = np.logical_and.reduce(carry, axis=0)
         if self._count_items(shared) < 2:
             return self.data.row_mask
-        total = float(state.used.sum() + kernels.code_length.count_errors(costs, state.errors))
-        worth = costs.weights * np.log(total / np.maximum(state.errors, 0.5))
+        total = float(state.used.sum() + count_errors(costs, state.errors))
+        worth: Floats = costs.weights * np.log(total / np.maximum(state.errors, 0.5))
         rows = np.zeros_like(self.data.row_mask)
         kernels.find_carriers(self.data, shared, worth, float(np.log(total / max(used, 1))), rows)
         return rows
@@ -453,10 +463,10 @@ class LocalSearch:
         log_p: Floats = log_p_values(hits, self._stratum_sizes)
         return log_p
 
-    def _added_log_p(self, s: int) -> Floats:
+    def added_log_p(self, s: int) -> Floats:
         """Test what every class adds to a pattern, all items together, (c,)."""
         carry, carriers = self.state.carry[s], self.carriers(self.state.carry[s], int(self.state.used[s]))
-        shared = carry.all(axis=0)
+        shared: Bools = np.logical_and.reduce(carry, axis=0)
         items = np.flatnonzero(~shared)
         places = np.flatnonzero(np.unpackbits(carriers.view(np.uint8), bitorder="little"))
         places = np.repeat(places, self.data.row_weights[places // 64])
@@ -466,17 +476,17 @@ class LocalSearch:
         cells = kernels.unpack_cells(self.data.columns, items, places)
         goal = LOCAL * self.log_alpha
         adding = (carry & ~shared).any(axis=1)
-        return added_log_p(cells, classes, adding, strata, self.data.costs.weights[items], goal)
+        return test_added(cells, classes, adding, strata, self.data.costs.weights[items], goal)
 
     def claim_evidence(self) -> Floats:
         """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""
         on = self.patterns()
-        adds = (self.state.carry & ~self.state.carry.all(axis=1, keepdims=True)).any(axis=2)
+        adds = (self.state.carry & ~np.logical_and.reduce(self.state.carry, axis=1, keepdims=True)).any(axis=2)
         evidence = np.full(adds.shape, np.inf)
         if adds.any():
             use = np.array([self._use_log_p(self.state.carry[s], int(self.state.used[s])) for s in on])
-            added = np.array([self._added_log_p(s) if adds[s].any() else np.zeros(adds.shape[1]) for s in on])
-            q = correct(np.stack([use, added]), np.ones((2, *use.shape), dtype=bool))[1]
+            added = np.array([self.added_log_p(s) if adds[s].any() else np.zeros(adds.shape[1]) for s in on])
+            q = correct(np.stack([use, added]))[1]
             evidence[on] = np.where(adds[on], -q, np.inf)
         return evidence
 
@@ -625,7 +635,7 @@ class LocalSearch:
 
 def _make_strata(bits: BitMatrix) -> Words:
     """Return groups of rows of about the same size, (G, W)."""
-    sizes = bits.carried(np.ones(bits.shape[1], dtype=bool))
+    sizes = bits.row_sizes
     stratum = size_strata(sizes, bits.weights.rows)
     return bits.layout.pack(stratum == np.arange(int(stratum.max(initial=0)) + 1)[:, None])
 

@@ -31,17 +31,29 @@ class RowRule(NamedTuple):
     carry: Bools  # (c, n): items of the pattern in every class
     errors: Ints  # (n,): errors of every item with the pattern, in all blocks
     total: float  # all usage and errors
-    ratios: tuple[Floats, Floats]  # (n,) each: log-likelihood ratio of a one and of a zero
     price: float  # what one more usage costs
-    min_evidence: float  # evidence that a row must show
 
 
 class RowSums(NamedTuple):
     """The rows that a rule chooses, summed up."""
 
     counts: Ints  # (c,): rows of every class
-    evidence: Floats  # (c,)
     cells: Ints  # (3, c, n): see `kernels.count_cells`
+
+
+class CarrierRule(NamedTuple):
+    """What decides who carries a pattern."""
+
+    items: Bools  # (n,): those that all classes have in it
+    worth: Floats  # (n,): what covering a one saves
+    price: float  # what a usage costs; minus infinity for all rows
+
+
+class RowSizes(NamedTuple):
+    """What the whole data says of rows by their size, the number of their ones."""
+
+    shifts: Floats  # (n + 1,): by how much the log-odds of a one are higher in a row of each size
+    strata: Indices  # (n + 1,): groups of about the same size
 
 
 class RowCounts(NamedTuple):
@@ -50,8 +62,6 @@ class RowCounts(NamedTuple):
     item_counts: Ints  # (c, n)
     noise_counts: Ints  # (c, n)
     hits: Ints  # (c, entries): see `ItemCounts`
-    carrier_hits: Ints  # (c, entries)
-    carrier_counts: Ints  # (c, r)
 
 
 class RowBlock:
@@ -77,11 +87,15 @@ class RowBlock:
         layout = self.bits.layout
         self._edges = layout.edges[[0, -1]] if merge_classes else layout.edges
         self._row_weights = np.repeat(layout.weights, 64)
-        self.begin(np.ones(len(self._edges) - 1, dtype=np.int64), 0)
+        self._sizes = self.bits.row_sizes
+        n = matrix.shape[1]
+        alike = RowSizes(np.zeros(n + 1), np.zeros(n + 1, dtype=np.intp))
+        self.begin(np.ones(len(self._edges) - 1, dtype=np.int64), alike, 0)
 
-    def count(self) -> tuple[Ints, Ints]:
-        """Return the rows of every class, (c,), and how often every item occurs, (n,)."""
-        return self._per_class(self.bits.layout.row_mask), self.bits.item_counts
+    def count(self) -> tuple[Ints, Ints, Ints]:
+        """Return the rows of every class, (c,), how often every item occurs, (n,), and how many rows have k items."""
+        by_size = np.bincount(self._sizes, self.bits.weights.rows, minlength=self.bits.shape[1] + 1)
+        return self._per_class(self.bits.layout.row_mask), self.bits.item_counts, by_size.astype(np.int64)
 
     def sample(self, rows: Indices) -> Bools:
         """Return some rows as they were given, (k, n)."""
@@ -92,13 +106,15 @@ class RowBlock:
         cells = self.bits.columns[:, places // 64] >> (places % 64).astype(np.uint64) & np.uint64(1)
         return np.ascontiguousarray(cells.astype(bool).T)
 
-    def begin(self, sizes: Ints, rank: int) -> None:
+    def begin(self, sizes: Ints, by_size: RowSizes, rank: int) -> None:
         """Start from no pattern, with room for so many, in a whole with classes of these sizes."""
         columns, n = self.bits.columns, self.bits.shape[1]
         # Lengths are not for a block to know.
         nothing = np.zeros(1)
         costs = Costs(self.bits.weights.items, np.zeros(n), cross_weights(sizes.tolist()), nothing, n)
-        self.data = pack_data(columns, self.bits.layout, self._edges, sizes, costs)
+        layout, stratum = self.bits.layout, by_size.strata[self._sizes]
+        self.data = pack_data(columns, layout, self._edges, sizes, costs, by_size.shifts[self._sizes])
+        self._strata = layout.pack(stratum == np.arange(int(by_size.strata.max()) + 1)[:, None])
         self.state = make_state(columns, np.zeros(n, dtype=np.int64), rank, len(self._edges) - 1)
         self._without = make_without(columns)
         self._left_out = -1
@@ -111,13 +127,47 @@ class RowBlock:
 
     def choose(self, s: int, rule: RowRule) -> RowSums:
         """Sum up the rows that would use pattern ``s``; nothing changes yet."""
-        rows, shown = self._rows(s, rule)
-        evidence = [float(shown[begin:end].sum()) for begin, end in pairwise(64 * self._edges)]
-        return RowSums(self._per_class(rows), np.array(evidence), self._cells(s, rows))
+        rows = self._rows(s, rule)
+        return RowSums(self._per_class(rows), self._cells(s, rows))
+
+    def evidence(self, s: int, carry: Bools, background: Floats, density: float) -> Floats:
+        """Return the evidence of every item in the rows that use pattern ``s``, (n,)."""
+        shown = np.empty(len(background))
+        without = self._leave_out(s)._replace(background=background)
+        kernels.item_evidence(self.data, without, self.state.usage[s], carry, density, shown)
+        return shown
+
+    def count_carriers(self, rule: CarrierRule) -> tuple[Ints, Ints]:
+        """Count the rows that carry a pattern, (G, c), and how often they have each item, (c, n)."""
+        rows = self._carriers(rule)
+        edges = [slice(begin, end) for begin, end in pairwise(self._edges)]
+        hits = [count_bits(self.data.columns[:, of] & rows[of], self.data.row_weights[of]) for of in edges]
+        return kernels.count_by_stratum(self.data, self._strata, rows), np.stack(hits)
+
+    def count_strata(self) -> Ints:
+        """Count all rows, (G, c)."""
+        counts: Ints = kernels.count_by_stratum(self.data, self._strata, self.data.row_mask)
+        return counts
+
+    def carriers_of(self, rules: Sequence[CarrierRule]) -> Bools:
+        """Return which rows, as they were given, carry patterns: (rows, r)."""
+        words = np.zeros((len(rules), len(self.data.row_mask)), dtype=np.uint64)
+        for k, rule in enumerate(rules):
+            words[k] = self._carriers(rule)
+        return self.bits.layout.unpack(words).T[self._row_of]
+
+    def row_sizes(self) -> Ints:
+        """Return how many items every row has, as they were given."""
+        return np.asarray(self._sizes[self._row_of])
+
+    def _carriers(self, rule: CarrierRule) -> Words:
+        rows = np.zeros_like(self.data.row_mask)
+        kernels.find_carriers(self.data, rule.items, rule.worth, rule.price, rows)
+        return rows
 
     def replace(self, s: int, rule: RowRule | None, dropped: Bools, carry: Bools) -> None:
         """Give pattern ``s`` the rows of a rule, or leave it those it has, but for classes that drop it."""
-        rows = self.state.usage[s].copy() if rule is None else self._rows(s, rule)[0]
+        rows = self.state.usage[s].copy() if rule is None else self._rows(s, rule)
         for a in np.flatnonzero(dropped):
             rows[self._edges[a] : self._edges[a + 1]] = 0
         without = self._leave_out(s)
@@ -137,14 +187,13 @@ class RowBlock:
         kernels.count_cells(self.data, self._leave_out(s), rows, cells)
         return cells
 
-    def _rows(self, s: int, rule: RowRule) -> tuple[Words, Floats]:
-        """Return the rows that save more than they cost and show enough, and the evidence of every place."""
-        gains, evidence = np.empty(len(self._row_weights)), np.empty(len(self._row_weights))
+    def _rows(self, s: int, rule: RowRule) -> Words:
+        """Return the rows that save more than they cost."""
+        gains, rows = np.empty(len(self._row_weights)), np.zeros_like(self.data.row_mask)
         pattern = Pattern(self.data.row_mask, rule.carry, rule.errors)
-        kernels.weigh_rows(self.data, self._leave_out(s), pattern, rule.total, rule.ratios, gains, evidence)
-        use = (gains > rule.price) & (evidence >= rule.min_evidence)
-        use &= np.unpackbits(self.data.row_mask.view(np.uint8), bitorder="little").view(bool)
-        return np.packbits(use, bitorder="little").view(np.uint64), evidence * self._row_weights * use
+        kernels.weigh_rows(self.data, self._leave_out(s), pattern, rule.total, gains)
+        kernels.choose_rows(self.data, gains, rule.price, rows)
+        return rows
 
     def _per_class(self, rows: Words) -> Ints:
         words = [slice(begin, end) for begin, end in pairwise(self._edges)]
@@ -159,23 +208,12 @@ class RowBlock:
     def _usage(self, patterns: Sequence[int]) -> Bools:
         return self.bits.layout.unpack(self.state.usage[list(patterns)]).T
 
-    def row_counts(self, patterns: Sequence[int], model: BinaryModel, defining: Bools) -> RowCounts:
-        """Count what the tables need of these patterns, whose items are those of ``model``.
-
-        ``defining``, (n, r), are the items that tell who carries a pattern.
-        """
+    def row_counts(self, patterns: Sequence[int], model: BinaryModel) -> RowCounts:
+        """Count what the tables need of these patterns, whose items are those of ``model``."""
         bits, usage = self.bits, self._usage(patterns)
-        carriers = np.empty_like(usage)
-        for k in range(len(patterns)):
-            carriers[:, k] = 2 * bits.carried(defining[:, k]) > np.count_nonzero(defining[:, k])
         pattern, item, _ = entries(model.X.T, model.V.transpose(0, 2, 1))
-        return RowCounts(
-            bits.class_counts,
-            bits.noise_counts(BinaryModel(model.X, model.V, usage)),
-            count_hits(bits, usage, pattern, item),
-            count_hits(bits, carriers, pattern, item),
-            bits.used(carriers),
-        )
+        noise = bits.noise_counts(BinaryModel(model.X, model.V, usage))
+        return RowCounts(bits.class_counts, noise, count_hits(bits, usage, pattern, item))
 
 
 def make_row_block(

@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.arrays import Ints
+from saltmine.arrays import Bools, Floats, Ints
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
-from saltmine.data.item_counts import ItemCounts, find_carriers
+from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl import code_length as code_lengths
+from saltmine.mdl.class_tests import size_strata, use_log_p
 from saltmine.mdl.code_length import errors_code, make_costs, patterns_code
-from saltmine.mdl.scores import PatternScores
+from saltmine.mdl.scores import PatternScores, Tested
 from saltmine.solver.executor import LocalExecutor
 from saltmine.solver.item_block import ItemBlock
+from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.solution import Found, Solution, without_patterns
 from saltmine.solver.wide_model import WideModel
 
@@ -37,9 +39,43 @@ def code_length(bits: BitMatrix, used: Ints, errors: Ints) -> float:
     return float(code_lengths.description_length(errors_code(costs, errors, code)))
 
 
-def score_model(bits: BitMatrix, model: BinaryModel) -> PatternScores:
-    """Return the evidence and the gain of every part of a model."""
-    return _in_one_block(bits, model).scores()
+def find_carriers(bits: BitMatrix, model: BinaryModel) -> Bools:
+    """Return which rows carry a pattern, (m, r): it would shorten their description if there were no other.
+
+    By the items that all classes have in it; where they share fewer than two, all rows.
+    """
+    errors, used = bits.noise_counts(model).sum(axis=0), bits.used(model.Y).sum(axis=0)
+    weights = bits.weights.items
+    total = max(float(used.sum() + weights @ errors), 1.0)
+    worth = weights * np.log(total / np.maximum(errors, 0.5))
+    carriers = np.ones(model.Y.shape, dtype=bool)
+    for s in np.flatnonzero(weights @ model.X >= 2):
+        shared = model.X[:, s]
+        carriers[:, s] = bits.weigh(shared, worth) > np.log(total / max(used[s], 1))
+    return carriers
+
+
+def score_model(bits: BitMatrix, model: BinaryModel, use: Floats | None = None, alpha: float = 0.01) -> PatternScores:
+    """Return the evidence, the gain and the claims of every part of a model.
+
+    ``use``, (c, r), are the tests of use by the classes of the labels, where the search knew only one.
+    """
+    local = LocalSearch(bits, model, alpha=alpha)
+    if use is None:
+        strata = size_strata(bits.row_sizes, bits.weights.rows)
+        rows = np.repeat(np.arange(bits.shape[0]), bits.weights.rows)
+        numbers = np.repeat(np.arange(len(bits.blocks)), [block.stop - block.start for block in bits.blocks])
+        use = use_log_p(find_carriers(bits, model)[rows], numbers[rows], len(bits.blocks), strata[rows])
+    adding = np.stack([V.any(axis=0) for V in model.V]) & (bits.used(model.Y).sum(axis=0) > 0)
+    added = [local.added_log_p(s) if adding[:, s].any() else np.zeros(len(adding)) for s in range(model.rank)]
+    tested = Tested(
+        together=np.array([local.together(s) for s in range(model.rank)]),
+        choice=np.array([local.item_choice(s) for s in range(model.rank)]),
+        use=use,
+        added=np.array(added).reshape(model.rank, len(adding)).T,
+        adding=adding,
+    )
+    return tested.scores(*_in_one_block(bits, model).gains(), float(np.log(alpha)))
 
 
 def pattern_densities(bits: BitMatrix, model: BinaryModel) -> NDArray[np.float64]:
@@ -61,23 +97,32 @@ def _in_one_block(bits: BitMatrix, model: BinaryModel) -> WideModel:
 
 
 def collect(
-    solution: Solution, data: StackedMatrix, bits: BitMatrix, rows: BinaryMatrix, labels: Labels, fold: bool
+    solution: Solution,
+    data: StackedMatrix,
+    bits: BitMatrix,
+    rows: BinaryMatrix,
+    labels: Labels,
+    fold: bool,
+    alpha: float = 0.01,
 ) -> Found:
     """Return the model of a search in memory with its scores and the counts that the tables need.
 
-    The search knew the classes of ``data``; the counts are by those of ``labels``.
+    The search knew the classes of ``data``, which may be one; the counts are by those of ``labels``.
     """
-    model, scores, null = solution.model, score_model(bits, solution.model), null_length(bits)
-    usage = model.Y[data.row_of]
+    model, null = solution.model, null_length(bits)
+    carriers = find_carriers(bits, model)[data.row_of]
+    sizes = bits.row_sizes[data.row_of]
+    strata = size_strata(sizes, np.ones(len(sizes), dtype=np.int64))
+    use = use_log_p(carriers, labels.numbers, labels.n_classes, strata)
+    scores, usage = score_model(bits, model, use, alpha), model.Y[data.row_of]
     if labels.n_classes > len(data.blocks):
         # The search knew one class, so no class alters anything.
         data = StackedMatrix.from_rows(rows, labels.numbers, labels.n_classes, fold=fold)
         bits = BitMatrix(data.matrix, data.blocks, data.weights)
         no_alterations = np.zeros((labels.n_classes, *model.X.shape), dtype=bool)
         model = BinaryModel(model.X, no_alterations, usage[data.order])
-    carriers = find_carriers(bits, model)
-    items = ItemCounts.of(bits, model, carriers, data.item_of)
+    items = ItemCounts.of(bits, model, data.item_of)
     # Without patterns the same to the last digit, whatever summed it up.
     length = solution.length if model.rank else null
     run = solution.score, solution.n_iter, solution.history
-    return Found(length, *run, null, scores, items, usage, bits.used(carriers))
+    return Found(length, *run, null, scores, items, usage, labels.count(carriers))

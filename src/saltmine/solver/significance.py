@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
 from saltmine.arrays import Bools, Floats
 
 
@@ -72,7 +74,7 @@ def drop_patterns(model: ModelUnderTest) -> bool:
 def drop_alterations(model: ModelUnderTest) -> bool:
     """Make classes alike where the data does not show that they differ."""
     weak = model.claim_evidence() < -model.log_alpha
-    for s in weak.any(axis=1).nonzero()[0].tolist():
+    for s in np.flatnonzero(np.logical_or.reduce(weak, axis=1)).tolist():
         model.make_alike(s, weak[s])
     model.update()
     return bool(weak.any())

@@ -16,6 +16,8 @@ from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import Labels, StackedMatrix
+from saltmine.mdl.class_tests import use_log_p
+from saltmine.mdl.scores import Tested
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.row_block import RowBlock
@@ -120,7 +122,17 @@ def _start(stacked: StackedMatrix, bits: BitMatrix, model: BinaryModel, sizes: I
 
 def _collect(tall: TallModel, labels: Labels, found: Solution) -> Found:
     """Return the model of all blocks with the counts that the tables need."""
-    model, (scores, length) = tall.model(), tall.scores()
+    model, kept = tall.model(), tall.patterns()
+    gain, added_gain, length = tall.gains()
+    carriers, shape = tall.carriers(), (len(kept), len(tall.class_sizes))
+    tested = Tested(
+        together=np.array([tall.together(s) for s in kept]),
+        choice=np.array([tall.item_choice(s) for s in kept]),
+        use=use_log_p(carriers, labels.numbers, labels.n_classes, tall.strata_of_rows()),
+        added=np.array([tall.added_log_p(s)[1] for s in kept]).reshape(shape).T,
+        adding=np.array([tall.added_log_p(s)[2] for s in kept], dtype=bool).reshape(shape).T,
+    )
+    scores = tested.scores(gain, added_gain, tall.log_alpha)
     if len(model.V) < labels.n_classes:
         # A search that took all classes for one found nothing that a class has alone.
         model = replace(model, V=np.zeros((labels.n_classes, *model.X.shape), dtype=bool))
@@ -133,8 +145,7 @@ def _collect(tall: TallModel, labels: Labels, found: Solution) -> Found:
         counts.item_counts[:, occurs].astype(small),
         counts.noise_counts[:, occurs].astype(small),
         counts.hits.astype(small),
-        counts.carrier_hits.astype(small),
     )
     n_iter = max(found.n_iter, 1) + tall.sweeps
     figures = length, tall.length, n_iter, found.history, tall.null_length()
-    return Found(*figures, scores, items, tall.usage(), counts.carrier_counts)
+    return Found(*figures, scores, items, tall.usage(), labels.count(carriers))

@@ -11,18 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from saltmine.arrays import Bools, Floats, Ints
+from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.binary_model import BinaryModel
-from saltmine.data.item_counts import defined_by_all_items
 from saltmine.mdl import evidence as stats
 from saltmine.mdl import scores as scoring
-from saltmine.mdl.alteration_tests import alteration_evidence
+from saltmine.mdl.added_items import simes_log_p
+from saltmine.mdl.class_tests import correct, log_p_values, size_strata
 from saltmine.mdl.code_length import NO_CODE, OPEN_ONES, OPEN_ZEROS, errors_code, make_costs, pattern_extra
 from saltmine.mdl.item_choice import ItemsWithout, choose_items, choose_items_of_some
+from saltmine.mdl.row_sizes import frequency_bins, row_shifts
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.kernels import state_length
 from saltmine.solver.local_search import LEAST, ROUNDS
-from saltmine.solver.row_block import RowBlock, RowCounts, RowRule
+from saltmine.solver.row_block import CarrierRule, RowBlock, RowCounts, RowRule, RowSizes
 from saltmine.solver.significance import drop_insignificant, drop_until_significant
 from saltmine.solver.solution import OnRefine
 
@@ -96,18 +97,27 @@ class TallModel:
         self.executor = executor
         self._on_refine = on_refine
         parts = zip(*executor.query(RowBlock.count), strict=True)
-        self.class_sizes, self.item_counts = (np.sum(part, axis=0) for part in parts)
-        self.alterations = alterations and len(self.class_sizes) > 1
+        self.class_sizes, self.item_counts, by_size = (np.sum(part, axis=0) for part in parts)
+        self._may_alter = np.full(len(self.class_sizes), alterations and len(self.class_sizes) > 1)
+        self.row_sizes = self._row_sizes(by_size)
         self.log_alpha = float(np.log(alpha))
         n_items = int(np.count_nonzero(self.item_counts))
         self.costs = make_costs(self.item_counts, self.class_sizes.tolist(), n_items=n_items)
         self.sweeps = 0
         self._begin(0)
 
+    def _row_sizes(self, by_size: Ints) -> RowSizes:
+        """Return what the whole data says of rows of each size; ``by_size`` counts them, (n + 1,)."""
+        m, sizes = int(self.class_sizes.sum()), np.arange(len(by_size))
+        bins = frequency_bins(self.item_counts, np.ones(len(self.item_counts), dtype=np.int64), m)
+        return RowSizes(row_shifts(sizes, bins, m), size_strata(sizes, by_size))
+
     def _begin(self, rank: int) -> None:
         n, c = len(self.item_counts), len(self.class_sizes)
         self.executor.clear_log()
-        self.executor.update(RowBlock.begin, self.class_sizes, rank)
+        self.executor.update(RowBlock.begin, self.class_sizes, self.row_sizes, rank)
+        self._all_rows: Ints = np.sum(self.executor.query(RowBlock.count_strata), axis=0)
+        self._alike = np.zeros((rank, c), dtype=bool)
         self.used = np.zeros((rank, c), dtype=np.int64)
         self.carry = np.zeros((rank, c, n), dtype=bool)
         self.extra = np.zeros(rank)
@@ -159,15 +169,13 @@ class TallModel:
         """Give a pattern the rows that its items suggest, at the prices of the whole model."""
         view = self._look(s)
         total, used = float(start.errors.sum() + start.used.sum()), max(start.used[s], 2.0)
-        ratios = self._ratios(view, start.density[s])
-        rows = self._choose(s, self._rule(start.carry[s], start.errors, total, used, ratios))
+        rows = self._choose(s, self._rule(start.carry[s], start.errors, total, used))
         if rows.counts.sum() >= 2:
             self._put(s, self._fitted(rows, start.carry[s], view))
 
-    def _rule(self, carry: Bools, errors: Ints, total: float, used: float, ratios: tuple[Floats, Floats]) -> RowRule:
+    def _rule(self, carry: Bools, errors: Ints, total: float, used: float) -> RowRule:
         """Return what decides who uses a pattern that so many rows use."""
-        price, min_evidence = float(np.log(total / used)), float(np.log(self.class_sizes.sum() / used))
-        return RowRule(carry.copy(), errors.copy(), total, ratios, price, min_evidence)
+        return RowRule(carry.copy(), errors.copy(), total, float(np.log(total / used)))
 
     def _look(self, s: int) -> View:
         """Look at the data without pattern ``s``, once between two changes."""
@@ -190,15 +198,10 @@ class TallModel:
         return for_one, for_zero
 
     def _choose(self, s: int, rule: RowRule) -> ChosenRows:
-        """Choose the rows of a pattern; a class whose rows chance explains does not use it at all."""
+        """Choose the rows of a pattern."""
         parts = zip(*self.executor.query(RowBlock.choose, s, rule), strict=True)
-        counts, evidence, cells = (np.sum(part, axis=0) for part in parts)
-        dropped = np.zeros(len(self.class_sizes), dtype=bool)
-        for a in np.flatnonzero(counts).tolist():
-            items = stats.count_class_items(self.costs, rule.carry, a)
-            choices = stats.class_choices(self.costs.n_items, self.class_sizes[a], counts[a], *items)
-            dropped[a] = evidence[a] - choices < -self.log_alpha
-        return ChosenRows(rule, dropped, counts * ~dropped, cells * ~dropped[None, :, None])
+        counts, cells = (np.sum(part, axis=0) for part in parts)
+        return ChosenRows(rule, np.zeros(len(self.class_sizes), dtype=bool), counts, cells)
 
     def _fit(self, s: int, view: View) -> tuple[float, Fit | None]:
         """Optimise a pattern against the others, as `kernels.fit_pattern` does; returns f with it."""
@@ -207,15 +210,15 @@ class TallModel:
         carry, errors = np.zeros_like(self.carry[s]), view.errors.copy()
         rows = ChosenRows(None, np.zeros(c, dtype=bool), self.used[s], view.cells)
         ratios = np.zeros(len(errors)), np.zeros(len(errors))
-        min_evidence = -np.inf, -np.inf
-        length, best = np.inf, None
+        items, length, best = 0, np.inf, None
+        may_alter = self._may_alter & ~self._alike[s]
         for turn in range(ROUNDS):
             log_total = float(np.log(others + rows.counts.sum() + errors.sum()))
-            seen = ItemsWithout(costs, rows.cells, view.background, view.errors, log_total, self.alterations)
+            seen = ItemsWithout(costs, rows.cells, view.background, view.errors, log_total, may_alter)
             if (rows.counts > 0).all():
-                choose_items(seen, True, ratios, min_evidence, carry, errors)
+                choose_items(seen, True, ratios, items, carry, errors)
             else:
-                choose_items_of_some(seen, ratios, min_evidence, carry, errors)
+                choose_items_of_some(seen, ratios, items, carry, errors)
             used, items = int(rows.counts.sum()), int(carry.any(axis=0).sum())
             if items < 2 or used < 2:
                 break
@@ -226,8 +229,7 @@ class TallModel:
                     break
                 length, best = now, fit
             ratios = self._ratios(view, stats.pattern_density(costs, rows.cells, carry))
-            min_evidence = float(np.log(costs.n_items / items)), float(np.log(c * costs.n_items / items))
-            rows = self._choose(s, self._rule(carry, errors, float(others + used + errors.sum()), used, ratios))
+            rows = self._choose(s, self._rule(carry, errors, float(others + used + errors.sum()), used))
         return length, best
 
     def _fitted(self, rows: ChosenRows, carry: Bools, view: View) -> Fit:
@@ -278,22 +280,66 @@ class TallModel:
         return [int(s) for s in np.flatnonzero(self.used.any(axis=1))]
 
     def pattern_evidence(self, s: int) -> float:
-        """Return the evidence for a pattern."""
-        view = self._look(s)
-        known = self.costs, view.cells, self.carry[s], view.background
-        return float(stats.pattern_evidence(*known, self.class_sizes, self.used[s]))
+        """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
+        return max(self.together(s), self._use_evidence(s))
 
-    def class_evidence(self, s: int) -> Floats:
-        """Return the evidence that every class uses a pattern, (c,); infinite where it does not."""
-        view, evidence = self._look(s), np.empty(len(self.class_sizes))
-        known = self.costs, view.cells, self.carry[s], view.background
-        stats.class_evidence(*known, self.class_sizes, self.used[s], evidence)
+    def together(self, s: int) -> float:
+        """Return the evidence that the items of a pattern go together."""
+        shown = self._item_evidence(s)
+        return float(stats.pattern_evidence(self.costs, self.carry[s], shown, self.class_sizes, self.used[s]))
+
+    def _item_evidence(self, s: int) -> Floats:
+        """Return the evidence of every item of a pattern, (n,)."""
+        view, carry = self._look(s), self.carry[s]
+        density = float(stats.rounded_density(stats.pattern_density(self.costs, view.cells, carry)))
+        shown: Floats = np.sum(self.executor.query(RowBlock.evidence, s, carry, view.background, density), axis=0)
+        return shown
+
+    def item_choice(self, s: int) -> float:
+        """Return what the choice of the items that all classes carry costs."""
+        shared = self.carry[s].all(axis=0)
+        codes = float(self.costs.codes[shared].sum())
+        return float(stats.item_choices(self.costs.n_items, int(shared.sum()), codes))
+
+    def _use_evidence(self, s: int) -> float:
+        if not self._may_alter.any():
+            return -np.inf
+        log_p = log_p_values(self._count_carriers(s)[0], self._all_rows)
+        return float(-log_p.min() - self.item_choice(s) - np.log(len(log_p)))
+
+    def carrier_rule(self, s: int) -> CarrierRule:
+        """Return what decides who carries a pattern: it would shorten the row if there were no other."""
+        shared = self.carry[s].all(axis=0)
+        total = float(self.used.sum() + self.errors.sum())
+        worth = np.log(total / np.maximum(self.errors, 0.5))
+        # Where fewer than two items are shared all rows are compared.
+        price = float(np.log(total / max(int(self.used[s].sum()), 1))) if shared.sum() >= 2 else -np.inf
+        return CarrierRule(shared, worth, price)
+
+    def _count_carriers(self, s: int) -> tuple[Ints, Ints]:
+        """Count the rows that carry a pattern, (G, c), and how often they have each item, (c, n)."""
+        parts = zip(*self.executor.query(RowBlock.count_carriers, self.carrier_rule(s)), strict=True)
+        rows, hits = (np.sum(part, axis=0) for part in parts)
+        return rows, hits
+
+    def added_log_p(self, s: int) -> tuple[Floats, Floats, Bools]:
+        """Test the use of a pattern and what every class adds to it, (c,) each; and say where it adds anything."""
+        carry = self.carry[s]
+        shared = carry.all(axis=0)
+        rows, hits = self._count_carriers(s)
+        adding = (carry & ~shared).any(axis=1)
+        items = ~shared & (self.item_counts > 0)
+        added = simes_log_p(hits[:, items], rows.sum(axis=0), self.costs.weights[items], adding)
+        return log_p_values(rows, self._all_rows), added, adding
+
+    def claim_evidence(self) -> Floats:
+        """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""
+        evidence = np.full(self.used.shape, np.inf)
+        on = self.patterns()
+        if on and (self.carry & ~self.carry.all(axis=1, keepdims=True)).any():
+            use, added, adding = (np.array(part) for part in zip(*(self.added_log_p(s) for s in on), strict=True))
+            evidence[on] = np.where(adding, -correct(np.stack([use, added]))[1], np.inf)
         return evidence
-
-    def alteration_evidence(self, s: int) -> Floats:
-        """Return the evidence for what every class adds to a pattern, (c,); infinite where it adds nothing."""
-        view = self._look(s)
-        return alteration_evidence(self.costs, view.cells, self.carry[s], view.background)
 
     def overlapping(self, s: int) -> list[int]:
         """Return the patterns that share items with this one."""
@@ -301,17 +347,18 @@ class TallModel:
 
     def remove(self, s: int) -> None:
         """Take a pattern away."""
-        self.reduce(s, np.ones(len(self.class_sizes), dtype=bool), use=True)
+        view, everyone = self._look(s), np.ones(len(self.class_sizes), dtype=bool)
+        nothing = ChosenRows(None, everyone, np.zeros_like(self.used[s]), np.zeros_like(view.cells))
+        self._put(s, self._fitted(nothing, np.zeros_like(self.carry[s]), view))
 
-    def reduce(self, s: int, classes: Bools, *, use: bool) -> None:
-        """Take away what these classes add to a pattern and, with ``use``, their use of it."""
-        view, carry = self._look(s), self.carry[s].copy()
-        carry[classes] &= carry.all(axis=0)
-        # Rows of classes without items go as well.
-        dropped = (classes & use) | ~carry.any(axis=1)
-        carry = carry if not dropped.all() else np.zeros_like(carry)
-        rows = ChosenRows(None, dropped, self.used[s] * ~dropped, view.cells * ~dropped[None, :, None])
-        self._put(s, self._fitted(rows, carry, view))
+    def make_alike(self, s: int, classes: Bools) -> None:
+        """Let these classes have no items of their own in a pattern, for good."""
+        self._alike[s] |= classes
+        fit = self._fit(s, self._look(s))[1]
+        if fit is None:
+            self.remove(s)
+        else:
+            self._put(s, fit)
 
     def update(self) -> None:
         """Do nothing: f is computed when it is asked for."""
@@ -325,38 +372,34 @@ class TallModel:
         V = (carry & ~shared[:, None]).transpose(1, 2, 0)
         return BinaryModel(shared.T.copy(), V.copy(), np.zeros((0, len(shared)), dtype=bool))
 
-    def scores(self) -> tuple[scoring.PatternScores, float]:
-        """Return the evidence and the gain of every part of the model, and f as the paper prints it."""
+    def gains(self) -> tuple[Floats, Floats, float]:
+        """Return what every pattern and alteration saves, (r,) and (c, r), and f as the paper prints it."""
         kept, c = self.patterns(), len(self.class_sizes)
-        used, added = self.used[kept], np.zeros((c, len(kept)))
         sums, scores = scoring.make_model_sums(len(kept), c), scoring.make_score_sums(len(kept), c)
         sums.code[:] = errors_code(self.costs, self.errors, NO_CODE)
+        nothing = np.zeros(len(self.errors))
         for k, s in enumerate(kept):
             view, carry = self._look(s), self.carry[s]
-            density = stats.pattern_density(self.costs, view.cells, carry)
-            n_items = max(int(carry.any(axis=0).sum()), 1)
-            pattern = scoring.PatternState(
-                density, stats.rounded_density(density), float(np.log(self.costs.n_items / n_items))
-            )
             scoring.sum_pattern(self.costs, view.cells, carry, self.used[s], k, sums)
-            known = self.costs, view.cells, carry, view.background, self.errors, view.errors
-            scoring.score_pattern(*known, pattern, k, scores)
-            added[:, k] = self.alteration_evidence(s)
-        found = scoring.score(used, self.class_sizes, self.costs.n_items, sums, scores, added)
-        return found, scoring.model_length(used, sums, printed=True)
-
-    def defining_items(self) -> Bools:
-        """Return the items that tell who carries a pattern, (n, r)."""
-        carry = self.carry[self.patterns()]
-        shared: Bools = np.logical_and.reduce(carry, axis=1)
-        by_all = defined_by_all_items((self.used[self.patterns()] > 0).sum(axis=1), shared.sum(axis=1))
-        items: Bools = np.where(by_all[:, None], np.logical_or.reduce(carry, axis=1), shared)
-        return items.T.copy()
+            scoring.score_pattern(self.costs, view.cells, carry, nothing, self.errors, view.errors, k, scores)
+        gain, added = scoring.gains(self.used[kept], sums, scores)
+        return gain, added, scoring.model_length(self.used[kept], sums, printed=True)
 
     def row_counts(self, model: BinaryModel) -> RowCounts:
         """Count what the tables need, by the classes of the labels, which ``model`` has alterations for."""
-        parts = self.executor.query(RowBlock.row_counts, self.patterns(), model, self.defining_items())
+        parts = self.executor.query(RowBlock.row_counts, self.patterns(), model)
         return RowCounts(*(np.sum(part, axis=0) for part in zip(*parts, strict=True)))
+
+    def carriers(self) -> Bools:
+        """Return who carries the patterns, (m, r), rows as the blocks have them one after the other."""
+        rules = [self.carrier_rule(s) for s in self.patterns()]
+        carriers: Bools = np.concatenate(self.executor.query(RowBlock.carriers_of, rules))
+        return carriers
+
+    def strata_of_rows(self) -> Indices:
+        """Return the group of rows of about the same size that each row belongs to, (m,)."""
+        sizes = np.concatenate(self.executor.query(RowBlock.row_sizes))
+        return np.asarray(self.row_sizes.strata[sizes])
 
     def usage(self) -> Bools:
         """Return who uses the patterns, (m, r), rows as the blocks have them one after the other."""

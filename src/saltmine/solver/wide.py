@@ -11,12 +11,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from saltmine.arrays import Ints, Words
+from saltmine.arrays import Floats, Ints, Words
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix, Layout
 from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import Labels
+from saltmine.mdl.class_tests import size_strata, use_log_p
+from saltmine.mdl.scores import Tested
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.mdl_search import search_sample
@@ -96,12 +98,28 @@ def _collect(model: WideModel, labels: Labels, found: Solution) -> Found:
     """Return the model of all blocks with the counts that the tables need."""
     null_length, n_iter = model.null_length(), found.n_iter + model.turns
     kept = np.array(model.patterns(), dtype=np.intp)
-    score, length, scores = model.length(printed=False), model.length(printed=True), model.scores()
+    score, length, tested, gains = model.length(printed=False), model.length(printed=True), *_test(model, labels)
     if score >= null_length:
         kept, score, length = kept[:0], null_length, null_length
     usage = model.layout.unpack(model.plan.usage[kept]).T
-    carriers = model.find_carriers()[:, kept]
-    items = ItemCounts.joined(model.executor.query(ItemBlock.item_counts, kept, usage, carriers))
-    carrier_counts = np.stack([carriers[block].sum(axis=0) for block in labels.blocks()])
+    items = ItemCounts.joined(model.executor.query(ItemBlock.item_counts, kept, usage))
+    carriers = labels.count(labels.unstack(model.carriers()[:, kept]))
     figures = length, score, n_iter, found.history, null_length
-    return Found(*figures, scores.keep(kept), items, labels.unstack(usage), carrier_counts)
+    scores = tested.scores(*gains, model.log_alpha).keep(kept)
+    return Found(*figures, scores, items, labels.unstack(usage), carriers)
+
+
+def _test(model: WideModel, labels: Labels) -> tuple[Tested, tuple[Floats, Floats]]:
+    """Test all patterns, by the classes of the labels, and say what they save."""
+    patterns = range(len(model.plan.used))
+    added, adding = model.added_log_p()
+    numbers = np.sort(labels.numbers)
+    strata = size_strata(model.row_sizes, np.ones(len(numbers), dtype=np.int64))
+    tested = Tested(
+        together=np.array([model.together(s) for s in patterns]),
+        choice=np.array([model.item_choice(s) for s in patterns]),
+        use=use_log_p(model.carriers() & model.plan.used.any(axis=1), numbers, labels.n_classes, strata),
+        added=added.T,
+        adding=adding.T,
+    )
+    return tested, model.gains()

@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import Layout, count_bits
-from saltmine.data.item_counts import defined_by_all_items
-from saltmine.mdl.alteration_tests import evidence_levels, levels_evidence
-from saltmine.mdl.evidence import EvidenceSums, class_choices, evidence_from_sums
-from saltmine.mdl.scores import ModelSums, PatternScores, ScoreSums, make_model_sums, model_length, score
+from saltmine.mdl.added_items import simes
+from saltmine.mdl.class_tests import correct, size_strata, use_log_p
+from saltmine.mdl.evidence import EvidenceSums, evidence_from_sums, item_choices
+from saltmine.mdl.row_sizes import FrequencyBins, row_shifts
+from saltmine.mdl.scores import ModelSums, ScoreSums, gains, make_model_sums, model_length
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.item_kernels import Plan
-from saltmine.solver.significance import drop_class_use, drop_patterns, drop_until_significant
+from saltmine.solver.significance import drop_insignificant, drop_patterns
 
 Tuple = TypeVar("Tuple", bound=NamedTuple)
 
@@ -68,12 +68,19 @@ class WideModel:
         self.class_sizes = self._per_class(layout.row_mask[None])[0]
         counts = executor.query(ItemBlock.count)
         self._ones, self.n_items = sum(ones for ones, _, _ in counts), sum(items for _, items, _ in counts)
+        sizes, bins = zip(*executor.query(ItemBlock.row_sizes), strict=True)
+        # Rows of the input that are equal count as one here, which changes no group.
+        self.row_sizes: Ints = np.sum(sizes, axis=0)
+        frequencies = FrequencyBins(*(np.sum(part, axis=0) for part in zip(*bins, strict=True)))
+        self._shifts = row_shifts(self.row_sizes, frequencies, int(self.class_sizes.sum()))
         self.plan: Plan
         self.turns = 0
         # Whether items were cleared since the last plan.
         self._cleared = False
         self._class_of_row = np.zeros(layout.n_rows, dtype=np.intp)
         self._class_of_row[layout.rows] = np.searchsorted(64 * layout.edges, layout.places, side="right") - 1
+        # Every row as often as it stands for one of the input.
+        self._input_rows = np.repeat(layout.rows, layout.weights[layout.places // 64])
 
     def _per_class(self, usage: Words) -> Ints:
         """Count the rows of the input of every pattern and class, (R, c)."""
@@ -89,9 +96,11 @@ class WideModel:
         total = start.errors * self.n_items + self._per_class(start.usage).sum()
         self._set_plan(start.usage, start.density, items, total)
         self._solve()
-        while drop_patterns(self) or drop_class_use(self):
+        while drop_patterns(self):
             self._solve()
-        drop_until_significant(self)
+        while drop_insignificant(self):
+            # Items that a class does not add after all may be shared.
+            self._solve()
 
     def take(self, model: BinaryModel) -> None:
         """Take over a model, which the only block has in memory, as it is."""
@@ -102,28 +111,29 @@ class WideModel:
         self._take(_added(self.executor.query(ItemBlock.sum, self.plan)))
 
     def _begin(self, rank: int) -> None:
-        self._barred = np.zeros((rank, len(self.class_sizes)), dtype=bool)
+        self._alike = np.zeros((rank, len(self.class_sizes)), dtype=bool)
         self.executor.clear_log()
-        self._null_code = np.sum(self.executor.update(ItemBlock.begin, self._ones, self.n_items, rank), axis=0)
+        self._null_code = np.sum(
+            self.executor.update(ItemBlock.begin, self._ones, self.n_items, self._shifts, rank), axis=0
+        )
 
     def _set_plan(self, usage: Words, density: Floats, items: Floats | Ints, total: float) -> None:
         """Set what the next choice of items depends on, and forget what was summed up before."""
         c = len(self.class_sizes)
         used = self._per_class(usage)
-        share = np.maximum(items, 1) / self.n_items
         self.plan = Plan(
             usage=usage,
             used=used,
             density=density,
-            min_evidence=np.stack([-np.log(share), np.log(c) - np.log(share)], axis=1),
+            items=np.maximum(items, 1).astype(np.int64),
             of_all=np.logical_and.reduce(used > 0, axis=1),
             log_total=float(np.log(max(total, 1))),
-            alterations=self.alterations and c > 1,
+            may_alter=~self._alike & (self.alterations and c > 1),
         )
         self._usage, self._outdated = usage.copy(), False
-        self._weighed: tuple[Floats, Floats] | None = None
         self._scored: ScoreSums | None = None
-        self._added_evidence: Floats | None = None
+        self._carriers: Bools | None = None
+        self._claimed: Floats | None = None
 
     def _solve(self) -> None:
         """Choose items for the rows and rows for the items in turn, while rows change."""
@@ -158,15 +168,11 @@ class WideModel:
 
     def _better_rows(self) -> Words:
         """Return the rows of all patterns after every row has changed at most one of them, that which gains most."""
-        gains, evidence = self._weigh()
         used = np.maximum(self.plan.used.sum(axis=1), 1)[:, None]
         present = self.layout.unpack(self.plan.usage)
-        gains = self._of_rows(gains) - np.log(self.total / used)
-        enough = self._of_rows(evidence) >= np.log(self.class_sizes.sum() / used)
-        flips = np.where(present, -gains, np.where(enough, gains, -np.inf))
-        flips[self._barred[:, self._class_of_row] & ~present] = -np.inf
-        # A row that shows too little goes, even if it pays.
-        flips = np.where(present & ~enough, np.maximum(flips, 1e-6), flips)
+        saved = np.sum(self.executor.query(ItemBlock.weigh, self.plan, self.total), axis=0)
+        gain = self._of_rows(saved) - np.log(self.total / used)
+        flips = np.where(present, -gain, gain)
         flips[~self.plan.used.any(axis=1)] = -np.inf
         best, row = flips.argmax(axis=0), np.arange(flips.shape[1])
         changing = flips[best, row] > 0
@@ -174,13 +180,6 @@ class WideModel:
         trivial = (self._per_class(self.layout.pack(present)).sum(axis=1) < 2) | (self._sums.items < 2)
         present[trivial] = False
         return self.layout.pack(present)
-
-    def _weigh(self) -> tuple[Floats, Floats]:
-        """Return what every bit of all patterns saves, and its evidence, (R, 64 W) each."""
-        if self._weighed is None:
-            gains, evidence = zip(*self.executor.query(ItemBlock.weigh, self.plan, self.total), strict=True)
-            self._weighed = np.sum(gains, axis=0), np.sum(evidence, axis=0)
-        return self._weighed
 
     def _of_rows(self, figures: Floats) -> Floats:
         """Return figures per bit as figures per row, (R, m)."""
@@ -202,49 +201,68 @@ class WideModel:
         return self._scored
 
     def pattern_evidence(self, s: int) -> float:
-        """Return the evidence for a pattern."""
+        """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
+        return max(self.together(s), self._use_evidence(s))
+
+    def together(self, s: int) -> float:
+        """Return the evidence that the items of a pattern go together."""
         scores = self._scores()
-        of_items = EvidenceSums(scores.evidence, scores.shared, scores.added)
+        of_items = EvidenceSums(scores.evidence, scores.items, scores.codes)
         return float(evidence_from_sums(of_items, s, self.n_items, self.class_sizes, self.plan.used[s]))
 
-    def class_evidence(self, s: int) -> Floats:
-        """Return the evidence that every class uses a pattern, (c,); infinite where it does not."""
-        scores, sums, used = self._scores(), self.sums, self.plan.used[s]
-        evidence = np.full(len(used), np.inf)
-        for a in np.flatnonzero(used):
-            size, items = self.class_sizes[a], (sums.items[s], sums.carried[s, a], sums.alone[s, a])
-            evidence[a] = scores.class_evidence[s, a] - class_choices(self.n_items, size, used[a], *items)
-        return evidence
+    def item_choice(self, s: int) -> float:
+        """Return what the choice of the items that all classes carry costs."""
+        scores = self._scores()
+        return float(item_choices(self.n_items, int(scores.items[0, s, 0]), float(scores.codes[0, s, 0])))
 
-    def alteration_evidence(self, s: int) -> Floats:
-        """Return the evidence for what every class adds to a pattern, (c,); infinite where it adds nothing."""
-        evidence: Floats = self._all_alteration_evidence()[s]
-        return evidence
+    def _use_evidence(self, s: int) -> float:
+        c = len(self.class_sizes)
+        if c < 2 or not self.alterations:
+            return -np.inf
+        return float(-self._use_log_p()[:, s].min() - self.item_choice(s) - np.log(c))
 
-    def _all_alteration_evidence(self) -> Floats:
-        """Return the evidence for what every class adds to every pattern, (R, c)."""
-        if self._outdated or self._added_evidence is None:
-            sums, plan = self.sums, self.plan
-            wanted = (sums.carried > sums.shared[:, None]) & ((sums.shared >= 2) & plan.used.any(axis=1))[:, None]
-            self._added_evidence = np.full(wanted.shape, np.inf)
-            if wanted.any():
-                self._test_added(wanted, self._added_evidence)
-        return self._added_evidence
+    def carriers(self) -> Bools:
+        """Return which rows carry a pattern, (m, R): it would shorten their description if there were no other."""
+        if self._outdated or self._carriers is None:
+            sums = self.sums
+            saved = np.sum(self.executor.query(ItemBlock.weigh_carriers, self.plan, self.total), axis=0)
+            price = np.log(self.total / np.maximum(self.plan.used.sum(axis=1), 1))
+            carriers: Bools = (self._of_rows(saved) > price[:, None]).T
+            # Where fewer than two items are shared all rows are compared.
+            self._carriers = carriers | (sums.shared < 2)
+        return self._carriers
 
-    def _test_added(self, wanted: Bools, evidence: Floats) -> None:
-        """Fill in the evidence for what classes add to patterns, where ``wanted``, (R, c)."""
-        parts = zip(*self.executor.query(ItemBlock.added_items, self.plan, wanted), strict=True)
-        entries, shown = (np.concatenate(part) for part in parts)
-        levels, own = np.full((*wanted.shape, 2), np.inf), dict[tuple[int, int], NDArray[np.intp]]()
-        for s, a in np.argwhere(wanted).tolist():
-            own[s, a] = np.flatnonzero((entries[:, 0] == s) & (entries[:, 1] == a))
-            distinct = evidence_levels(shown[own[s, a]], entries[own[s, a], 2])
-            levels[s, a, : len(distinct)] = distinct
-        expected = np.sum(self.executor.query(ItemBlock.expected_items, self.plan, levels), axis=0)
-        for (s, a), items in own.items():
-            finite = np.isfinite(levels[s, a])
-            found = levels_evidence(shown[items], entries[items, 2], levels[s, a, finite], expected[s, a, finite])
-            evidence[s, a] = found
+    def _use_log_p(self) -> Floats:
+        """Test that more rows of each class carry each pattern than of the others, (c, R)."""
+        rows = self._input_rows
+        strata = size_strata(self.row_sizes, np.ones(len(self.row_sizes), dtype=np.int64))
+        return use_log_p(self.carriers()[rows], self._class_of_row[rows], len(self.class_sizes), strata[rows])
+
+    def added_log_p(self) -> tuple[Floats, Bools]:
+        """Test what every class adds to every pattern, (R, c); and say where it adds anything."""
+        sums, plan = self.sums, self.plan
+        adding = (sums.carried > sums.shared[:, None]) & plan.used.any(axis=1)[:, None]
+        log_p = np.zeros(adding.shape)
+        if adding.any():
+            packed = self.layout.pack(self.carriers().T)
+            sizes = self._per_class(packed)
+            parts = zip(*self.executor.query(ItemBlock.test_added, packed, sizes, adding), strict=True)
+            entries, found = (np.concatenate(part) for part in parts)
+            for s, a in np.argwhere(adding).tolist():
+                own = (entries[:, 0] == s) & (entries[:, 1] == a)
+                log_p[s, a] = simes(found[own], entries[own, 2], self.n_items)
+        return log_p, adding
+
+    def claim_evidence(self) -> Floats:
+        """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""
+        if self._outdated or self._claimed is None:
+            log_p, adding = self.added_log_p()
+            self._claimed = np.full(adding.shape, np.inf)
+            if adding.any():
+                on = self.patterns()
+                q = correct(np.stack([self._use_log_p().T[on], log_p[on]]))[1]
+                self._claimed[on] = np.where(adding[on], -q, np.inf)
+        return self._claimed
 
     def overlapping(self, s: int) -> list[int]:
         """Return all patterns: one pass over the items gives the evidence of all."""
@@ -254,13 +272,9 @@ class WideModel:
         """Take a pattern away."""
         self._usage[s] = 0
 
-    def reduce(self, s: int, classes: Bools, *, use: bool) -> None:
-        """Take away what these classes add to a pattern and, with ``use``, their use of it."""
-        if use:
-            # For good: its rows pay, and would come back.
-            self._barred[s] |= classes
-            for a in np.flatnonzero(classes).tolist():
-                self._usage[s, self.layout.words(a)] = 0
+    def make_alike(self, s: int, classes: Bools) -> None:
+        """Let these classes have no items of their own in a pattern, for good."""
+        self._alike[s] |= classes
         self.executor.update(ItemBlock.clear_added, s, classes)
         self._cleared = True
 
@@ -283,18 +297,9 @@ class WideModel:
         without_patterns = make_model_sums(0, c)._replace(code=self._null_code)
         return model_length(np.zeros((0, c), dtype=np.int64), without_patterns, printed=False)
 
-    def scores(self) -> PatternScores:
-        """Return the evidence and the gain of every part of the model."""
-        scores, added = self._scores(), self._all_alteration_evidence()
-        return score(self.plan.used, self.class_sizes, self.n_items, self.sums, scores, added.T)
-
-    def find_carriers(self) -> Bools:
-        """Return which rows have more than half of the items that define a pattern, (m, R)."""
-        sums = self.sums
-        by_all = defined_by_all_items((self.plan.used > 0).sum(axis=1), sums.shared)
-        counts = np.sum(self.executor.query(ItemBlock.count_carried, by_all), axis=0)
-        carriers: Bools = 2 * counts > np.where(by_all, sums.items, sums.shared)
-        return carriers
+    def gains(self) -> tuple[Floats, Floats]:
+        """Return what every pattern saves, (R,), and what every class saves by what it adds to it, (c, R)."""
+        return gains(self.plan.used, self.sums, self._scores())
 
 
 def _added(parts: Sequence[Tuple]) -> Tuple:
