@@ -48,9 +48,8 @@ class ItemCounts:
     components, alterations : (r, items), (c, r, items) bool
     item_counts, noise_counts : (c, items) int
         Ones, and cells that the model gets wrong.
-    hits, carrier_hits : (c, entries) int
-        How often the item of every entry, in the order of `entries`, occurs in the rows that use the pattern, and in
-        those that carry it.
+    hits : (c, entries) int
+        How often the item of every entry, in the order of `entries`, occurs in the rows that use the pattern.
     """
 
     item_of: NDArray[np.integer[Any]]
@@ -59,11 +58,10 @@ class ItemCounts:
     item_counts: NDArray[np.integer[Any]]
     noise_counts: NDArray[np.integer[Any]]
     hits: NDArray[np.integer[Any]]
-    carrier_hits: NDArray[np.integer[Any]]
 
     @classmethod
-    def of(cls, bits: BitMatrix, model: BinaryModel, carriers: Bools, item_of: Indices) -> ItemCounts:
-        """Count what the tables need; ``carriers``, (m, r), are the rows that carry a pattern."""
+    def of(cls, bits: BitMatrix, model: BinaryModel, item_of: Indices) -> ItemCounts:
+        """Count what the tables need."""
         components, alterations = np.ascontiguousarray(model.X.T), model.V.transpose(0, 2, 1).copy()
         pattern, item, _ = entries(components, alterations)
         # The smallest type that counts all rows: there may be millions of entries.
@@ -75,7 +73,6 @@ class ItemCounts:
             bits.class_counts.astype(small),
             bits.noise_counts(model).astype(small),
             count_hits(bits, model.Y, pattern, item).astype(small),
-            count_hits(bits, carriers, pattern, item).astype(small),
         )
 
     @classmethod
@@ -95,7 +92,6 @@ class ItemCounts:
             np.concatenate([part.item_counts for part in parts], axis=1),
             np.concatenate([part.noise_counts for part in parts], axis=1),
             np.concatenate([part.hits for part in parts], axis=1)[:, order],
-            np.concatenate([part.carrier_hits for part in parts], axis=1)[:, order],
         )
 
     def carried(self) -> Ints:
@@ -122,7 +118,6 @@ class ItemCounts:
             components=self.components[patterns],
             alterations=self.alterations[:, patterns],
             hits=self.hits[:, order],
-            carrier_hits=self.carrier_hits[:, order],
         )
 
     def unfold(self, figures: NDArray[Any]) -> NDArray[Any]:
@@ -162,11 +157,10 @@ class ItemCounts:
         key: Ints = (pattern.astype(np.int64) * (c + 1) + owner + 1) * n_items + item
         return key
 
-    def hits_of(self, pattern: Indices, column: Indices, owner: Indices) -> tuple[Ints, Ints]:
+    def hits_of(self, pattern: Indices, column: Indices, owner: Indices) -> Ints:
         """Return the hits of entries that are given by columns."""
         place = np.searchsorted(self._keys, self._key(pattern, self.item_of[column], owner))
-        hits = self.hits[:, place].astype(np.int64)
-        return hits, self.carrier_hits[:, place].astype(np.int64)
+        return self.hits[:, place].astype(np.int64)
 
     def sparse(self, part: Bools) -> sp.csr_array:
         """Return a part of the patterns, (r, items), as a sparse matrix over all columns, (r, n)."""
@@ -182,7 +176,7 @@ class ItemCounts:
 def count_hits(bits: BitMatrix, rows: Bools, pattern: Indices, item: Indices) -> Ints:
     """Count for every entry, of this pattern and item, how often its item occurs in the rows of its pattern.
 
-    ``rows``, (m, r), says which these are: those that use it, or those that carry it. Shape (c, entries).
+    ``rows``, (m, r), says which these are. Shape (c, entries).
     """
     hits = np.zeros((len(bits.blocks), len(pattern)), dtype=np.int64)
     for s, words in enumerate(bits.layout.pack(rows.T)):

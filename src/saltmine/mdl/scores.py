@@ -172,16 +172,26 @@ def score_pattern(
 
 @dataclass(frozen=True)
 class PatternScores:
-    """Evidence and gain of every pattern, (r,), and of what every class adds to it, (c, r), in nats.
+    """Evidence and gain of every pattern, (r,), and of what every class adds to it, (c, r), in nats; tests of classes.
 
-    A gain is f without the part minus f with it, all else left as it is. NaN where a class adds nothing; there is no
-    evidence either where fewer than two items are shared.
+    A gain is f without the part minus f with it, all else left as it is. The evidence of what a class adds is
+    ``-log(added_q)``. NaN where a class adds nothing.
+
+    ``use_p`` and ``use_q``, (c, r), are p- and q-values of the test that a larger share of the rows of the class
+    carries the pattern than of all other rows together; NaN where there is one class only. ``added_p`` and
+    ``added_q``, (c, r), are those of the test that carriers of the class have the items that it adds, all of them
+    together, more often than carriers of the other classes that do not add them; NaN where it adds nothing. One
+    correction by Benjamini and Hochberg covers all uses and additions of the model.
     """
 
     evidence: Floats
     alteration_evidence: Floats
     gain: Floats
     alteration_gain: Floats
+    use_p: Floats
+    use_q: Floats
+    added_p: Floats
+    added_q: Floats
 
     def keep(self, patterns: NDArray[np.intp]) -> PatternScores:
         """Return the scores of these patterns, in this order."""
@@ -190,6 +200,10 @@ class PatternScores:
             self.alteration_evidence[:, patterns],
             self.gain[patterns],
             self.alteration_gain[:, patterns],
+            self.use_p[:, patterns],
+            self.use_q[:, patterns],
+            self.added_p[:, patterns],
+            self.added_q[:, patterns],
         )
 
 
@@ -223,7 +237,9 @@ def score(
             shorter = table.copy()
             shorter[s] -= sums.table[s, 1 + a]
             added[a, s] = _length(counted, total, shorter, sums.code + scores.without_added[s, a]) - length
-    return PatternScores(evidence, np.where(np.isinf(alteration_evidence), np.nan, alteration_evidence), gain, added)
+    shown = np.where(np.isinf(alteration_evidence), np.nan, alteration_evidence)
+    untested = np.full((c, rank), np.nan)
+    return PatternScores(evidence, shown, gain, added, untested, untested, untested, untested)
 
 
 def _length(counted: Floats, used: Ints, extra: Floats, errors: Floats) -> float:

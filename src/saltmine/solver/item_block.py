@@ -118,9 +118,9 @@ class ItemBlock:
             counts[:, s] = self.bits.carried((np.logical_or if by_all else np.logical_and).reduce(carried, axis=0))
         return counts
 
-    def item_counts(self, patterns: Indices, usage: Bools, carriers: Bools) -> ItemCounts:
-        """Return what the tables need of these columns; usage and carriers of these patterns are (m, r)."""
-        return ItemCounts.of(self._by_class, self.model(patterns, usage), carriers, self._item_of)
+    def item_counts(self, patterns: Indices, usage: Bools) -> ItemCounts:
+        """Return what the tables need of these columns; usage of these patterns is (m, r)."""
+        return ItemCounts.of(self._by_class, self.model(patterns, usage), self._item_of)
 
     def model(self, patterns: Indices, usage: Bools) -> BinaryModel:
         """Return these patterns as a model of the items of this block."""

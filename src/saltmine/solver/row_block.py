@@ -50,7 +50,6 @@ class RowCounts(NamedTuple):
     item_counts: Ints  # (c, n)
     noise_counts: Ints  # (c, n)
     hits: Ints  # (c, entries): see `ItemCounts`
-    carrier_hits: Ints  # (c, entries)
     carrier_counts: Ints  # (c, r)
 
 
@@ -173,7 +172,6 @@ class RowBlock:
             bits.class_counts,
             bits.noise_counts(BinaryModel(model.X, model.V, usage)),
             count_hits(bits, usage, pattern, item),
-            count_hits(bits, carriers, pattern, item),
             bits.used(carriers),
         )
 

@@ -16,6 +16,7 @@ from saltmine.mdl.code_length import errors_code, make_costs, patterns_code
 from saltmine.mdl.scores import PatternScores
 from saltmine.solver.executor import LocalExecutor
 from saltmine.solver.item_block import ItemBlock
+from saltmine.solver.simple_tests import with_simple_tests
 from saltmine.solver.solution import Found, Solution, without_patterns
 from saltmine.solver.wide_model import WideModel
 
@@ -76,8 +77,11 @@ def collect(
         no_alterations = np.zeros((labels.n_classes, *model.X.shape), dtype=bool)
         model = BinaryModel(model.X, no_alterations, usage[data.order])
     carriers = find_carriers(bits, model)
-    items = ItemCounts.of(bits, model, carriers, data.item_of)
+    items = ItemCounts.of(bits, model, data.item_of)
+    carrier_counts = bits.used(carriers)
+    sizes = np.bincount(labels.numbers, minlength=labels.n_classes)
+    scores = with_simple_tests(scores, items, sizes, carrier_counts, labels.count(usage))
     # Without patterns the same to the last digit, whatever summed it up.
     length = solution.length if model.rank else null
     run = solution.score, solution.n_iter, solution.history
-    return Found(length, *run, null, scores, items, usage, bits.used(carriers))
+    return Found(length, *run, null, scores, items, usage, carrier_counts)

@@ -20,6 +20,7 @@ from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.row_block import RowBlock
 from saltmine.solver.scoring import pattern_densities
+from saltmine.solver.simple_tests import with_simple_tests
 from saltmine.solver.solution import SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
 from saltmine.solver.tall_model import TallModel, TallStart
 
@@ -133,8 +134,9 @@ def _collect(tall: TallModel, labels: Labels, found: Solution) -> Found:
         counts.item_counts[:, occurs].astype(small),
         counts.noise_counts[:, occurs].astype(small),
         counts.hits.astype(small),
-        counts.carrier_hits.astype(small),
     )
     n_iter = max(found.n_iter, 1) + tall.sweeps
     figures = length, tall.length, n_iter, found.history, tall.null_length()
-    return Found(*figures, scores, items, tall.usage(), counts.carrier_counts)
+    usage, sizes = tall.usage(), np.bincount(labels.numbers, minlength=labels.n_classes)
+    scores = with_simple_tests(scores, items, sizes, counts.carrier_counts, labels.count(usage))
+    return Found(*figures, scores, items, usage, counts.carrier_counts)

@@ -21,6 +21,7 @@ from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.scoring import pattern_densities
+from saltmine.solver.simple_tests import with_simple_tests
 from saltmine.solver.solution import SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
 from saltmine.solver.wide_model import WideModel, WideStart
 
@@ -101,7 +102,9 @@ def _collect(model: WideModel, labels: Labels, found: Solution) -> Found:
         kept, score, length = kept[:0], null_length, null_length
     usage = model.layout.unpack(model.plan.usage[kept]).T
     carriers = model.find_carriers()[:, kept]
-    items = ItemCounts.joined(model.executor.query(ItemBlock.item_counts, kept, usage, carriers))
+    items = ItemCounts.joined(model.executor.query(ItemBlock.item_counts, kept, usage))
     carrier_counts = np.stack([carriers[block].sum(axis=0) for block in labels.blocks()])
     figures = length, score, n_iter, found.history, null_length
-    return Found(*figures, scores.keep(kept), items, labels.unstack(usage), carrier_counts)
+    usage, sizes = labels.unstack(usage), np.bincount(labels.numbers, minlength=labels.n_classes)
+    scores = with_simple_tests(scores.keep(kept), items, sizes, carrier_counts, labels.count(usage))
+    return Found(*figures, scores, items, usage, carrier_counts)
