@@ -61,7 +61,7 @@ def render(model: FittedModel | Summary, title: str | None = None) -> str:
         **{name: escape(data[name]) for name in ("version", "date", "title", "answer", "method")},
         "facts": escape(" · ".join(data["facts"])),
         "source": escape(data["method_source"]),
-        **{name: escape(text) for name, text in _meanings(data["tested"], data["exact"]).items()},
+        **{name: escape(text) for name, text in _meanings(data["tested"], data["exact"], len(data["classes"])).items()},
         "outline": f'<ul class="outline">{lines}</ul>',
         "css": css,
         "data": as_json(data),
@@ -71,13 +71,14 @@ def render(model: FittedModel | Summary, title: str | None = None) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _asset("report.html"))
 
 
-def _meanings(tested: bool, exact: bool) -> dict[str, str]:
+def _meanings(tested: bool, exact: bool, n_classes: int) -> dict[str, str]:
     """Return the glossary, which depends on whether the method tests patterns against chance and covers ones only."""
+    or_else = ", or that classes use differently" if n_classes > 1 else ""
     whole = "It has all items of it." if exact else "Not every item of it has to be there."
     if tested:
         return {
             "pattern_is": "Items (columns) that occur together in the same rows more often than the sizes of rows and "
-            "the frequencies of items explain, or that classes use differently.",
+            f"the frequencies of items explain{or_else}.",
             "use_is": f"The description of the row is shortest with the pattern in it. {whole}",
             "added_is": "What is not shown is not in the model.",
             "limits": " Small patterns in noisy data may be left out.",
