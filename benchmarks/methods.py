@@ -106,9 +106,10 @@ COLUMNS = {
     "f/f*": ("f/f*", "{:.4f}"),
     "rss": ("RSS", "{:,.0f}"),
     "patterns": ("patterns", "{:.1f}"),
-    "common": ("common", "{:.1f}"),
-    "specific": ("specific", "{:.1f}"),
-    "altered": ("altered", "{:.1f}"),
+    "shared": ("shared", "{:.1f}"),
+    "mostly": ("mostly", "{:.1f}"),
+    "only": ("only", "{:.1f}"),
+    "added": ("added", "{:.1f}"),
     "by_chance": ("by chance", "{:.1f}"),
     "items": ("items", "{:.0f}"),
     "rows": ("rows", "{:.0f}"),
@@ -134,12 +135,14 @@ def progress_line(row: dict[str, Any]) -> str:
 
 
 def show(best: pd.DataFrame) -> None:
-    headings = [heading for heading, _ in COLUMNS.values()]
+    # Results of earlier versions lack some columns.
+    columns = {column: texts for column, texts in COLUMNS.items() if column in best}
+    headings = [heading for heading, _ in columns.values()]
     table = Table("method", "setting", *headings, title="means over the matrices; shortest f/f* of any setting")
     records: list[dict[str, Any]] = best.to_dict("records")  # type: ignore[assignment]  # the keys are names of columns
     for row in records:
         title = METHODS[row["method"]].title if row["method"] in METHODS else "NMF"
-        table.add_row(title, row["setting"], *(text.format(row[column]) for column, (_, text) in COLUMNS.items()))
+        table.add_row(title, row["setting"], *(text.format(row[column]) for column, (_, text) in columns.items()))
     # A fixed width, so that a table sent to a file keeps its columns.
     Console(width=180).print(table)
 

@@ -15,7 +15,8 @@ from saltmine.colours import SHARED, class_colours
 from saltmine.data.labels import class_numbers
 from saltmine.datasets import make_planted
 from saltmine.extras import needing
-from saltmine.fitted.model import FittedModel, specific_class
+from saltmine.fitted.kinds import MOSTLY, ONLY, class_kinds
+from saltmine.fitted.model import FittedModel
 from saltmine.methods import METHODS, check_methods, make, ranks_for, usual_starts
 from saltmine.metrics import alteration_recall, class_rank, f_measure
 from saltmine.parameters import check_count
@@ -124,8 +125,8 @@ def compare(
         - ``method``;
         - ``description_length``: f in nats, the same for all methods; ``of_null``: its share of that without patterns;
         - ``rss``: cells in error;
-        - ``patterns``: how many, of which ``common`` are used by several classes, ``specific`` by one, and ``altered``
-          ones are common with items that only some of the classes have;
+        - ``patterns``: how many, of which ``shared``, ``mostly`` and ``only`` ones are of the kinds that
+          `CSalt.patterns` documents, and to ``added`` ones some classes add items;
         - ``by_chance``: patterns with little evidence: the probability that chance shows as much anywhere in the data
           may be above 0.01;
         - ``items``, ``rows``: mean size of the patterns;
@@ -182,16 +183,17 @@ def figures(model: FittedModel, truth: Any = None) -> dict[str, Any]:
     >>> figures(Primp().fit([[1, 1, 0], [1, 1, 0], [0, 0, 1]]))["patterns"]
     0
     """
-    alone, used = specific_class(model.usage_counts_) >= 0, model.usage_counts_
+    kinds, used = class_kinds(model), model.usage_counts_
     sizes, n_using = (model.components_ | model.alterations_).sum(axis=2), (used > 0).sum(axis=0)
     found: dict[str, Any] = {
         "description_length": float(model.description_length_),
         "of_null": float(model.description_length_ / max(model.null_description_length_, 1e-300)),
         "rss": int(model.noise_counts_.sum()),
         "patterns": int(model.n_components_),
-        "common": int((~alone).sum()),
-        "specific": int(alone.sum()),
-        "altered": int((model.alterations_.any(axis=(0, 2)) & ~alone).sum()),
+        "shared": int((kinds == "").all(axis=0).sum()),
+        "mostly": int((kinds == MOSTLY).any(axis=0).sum()),
+        "only": int((kinds == ONLY).any(axis=0).sum()),
+        "added": int(model.alterations_.any(axis=(0, 2)).sum()),
         "by_chance": int((model.pattern_evidence_ < -np.log(ALPHA)).sum()),
         # Where classes carry different items, the mean over those that use the pattern.
         "items": _mean((sizes * (used > 0)).sum(axis=0) / np.maximum(n_using, 1)),
@@ -248,7 +250,7 @@ def draw(table: pd.DataFrame) -> Figure:
 def _panel(ax: Axes, table: pd.DataFrame, column: str, colours: list[str]) -> None:
     values = table[column].to_numpy(dtype=np.float64)
     longest = max(values[np.isfinite(values)].max(initial=0), 1e-9)
-    if column == "patterns" and "common" in table.columns:
+    if column == "patterns" and {"shared", "mostly", "only"} <= set(table.columns):
         # A method that finds thousands must not hide the others: its bar is cut, and its number stands beside it.
         longest = max(min(longest, 4 * float(np.median(values))), 1)
         bars = _stacked_bars(ax, table, longest)
@@ -269,17 +271,17 @@ def _panel(ax: Axes, table: pd.DataFrame, column: str, colours: list[str]) -> No
 
 
 def _stacked_bars(ax: Axes, table: pd.DataFrame, longest: float) -> BarContainer:
-    """Draw bars of common patterns, altered ones hatched; return those of the specific ones, which follow.
+    """Draw bars of shared patterns and of those mostly in a class, hatched; return those of the last kind, only in one.
 
     They are scaled so that no bar is longer than ``longest``.
     """
     places = np.arange(len(table))
     scale = np.minimum(1, longest / np.maximum(table["patterns"].to_numpy(dtype=np.float64), 1))
-    common, altered, specific = (table[column].to_numpy() * scale for column in ("common", "altered", "specific"))
-    hatched: dict[str, Any] = {"hatch": "////", "edgecolor": "white", "linewidth": 0}
-    ax.barh(places, common - altered, height=0.72, color=SHARED, label="common")
-    ax.barh(places, altered, left=common - altered, height=0.72, color=SHARED, label="altered", **hatched)
-    bars = ax.barh(places, specific, left=common, height=0.72, color=class_colours(1)[0], label="specific")
+    shared, mostly, only = (table[column].to_numpy() * scale for column in ("shared", MOSTLY, ONLY))
+    own: dict[str, Any] = {"height": 0.72, "color": class_colours(1)[0]}
+    ax.barh(places, shared, height=0.72, color=SHARED, label="shared")
+    ax.barh(places, mostly, left=shared, label=MOSTLY, hatch="////", edgecolor="white", linewidth=0, **own)
+    bars = ax.barh(places, only, left=shared + mostly, label=ONLY, **own)
     ax.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, handlelength=1)
     return bars
 

@@ -71,7 +71,8 @@ class Plots:
     def wordcloud(self, pattern: int, ax: Axes | None = None, max_words: int = 100) -> Axes:
         """Draw the items of a pattern, sized by how often they occur in the rows that use it.
 
-        Shared items are pink, those of a class have its colour. Needs the package wordcloud (``saltmine[report]``).
+        Items of one class have its colour; shared items and those of several classes are pink. Needs the package
+        wordcloud (``saltmine[report]``).
         """
         model, ax = self._model, _axes(ax)
         if not model.n_components_:
@@ -96,19 +97,18 @@ class Plots:
         summary = Summary(self._model)
         # Role -1, what is shared, is last.
         palette = [*class_colours(len(summary.classes)), SHARED]
-        items = sorted(
-            (int(entry), int(item), part.role)
-            for part in summary.patterns[s].parts
-            for entry, item in zip(part.entries, part.items, strict=True)
-        )
-        hits = summary.hits[:, [entry for entry, _, _ in items]].sum(axis=0)
+        hits: dict[int, int] = {}
+        roles: dict[int, int] = {}
+        for part in summary.patterns[s].parts:
+            for entry, item in zip(part.entries, part.items.tolist(), strict=True):
+                hits[item] = max(int(summary.hits[:, entry].sum()), 1)
+                # What several classes have is of none of them.
+                roles[item] = part.role if roles.get(item, part.role) == part.role else -1
         names = self._model._item_names
         sizes, colours = {}, {}
-        for k in np.argsort(-hits, kind="stable")[:max_words]:
-            _, item, role = items[k]
+        for item in sorted(hits, key=lambda item: (-hits[item], item))[:max_words]:
             name = " ".join(str(item if names is None else names[item]).split())
-            sizes[name] = float(max(hits[k], 1))
-            colours[name] = palette[role]
+            sizes[name], colours[name] = float(hits[item]), palette[roles[item]]
         return sizes, colours
 
 

@@ -37,8 +37,8 @@ def test_the_table_has_a_row_per_method_with_the_figures_of_its_model(planted, c
         row = table.loc[name]
         assert row["description_length"] == model.description_length_
         assert row["rss"] == residual(model, planted.X, planted.y)
-        assert row["common"] + row["specific"] == row["patterns"] == model.n_components_
-        assert row["altered"] <= row["common"]
+        assert row["shared"] + row["mostly"] + row["only"] == row["patterns"] == model.n_components_
+        assert row["added"] <= row["patterns"]
         assert row["f_measure"] == f_measure(planted, model)
         assert row["seconds"] > 0
     assert table.loc["csalt", "of_null"] == pytest.approx(
@@ -50,14 +50,15 @@ def test_sizes_and_kinds_are_counted_by_hand():
     X = np.zeros((8, 10), dtype=bool)
     X[:4, :3] = True  # both classes
     X[2:4, 3:5] = True  # the second class adds two items
-    X[4:, 5:9] = True  # the second class only
-    y = [0, 0, 1, 1, 1, 1, 1, 1]
+    X[4:6, 5:9] = True  # the second class only
+    y = [0, 0, 1, 1, 1, 1, 0, 0]
     model = CSalt(random_state=0).fit(np.repeat(X, 10, axis=0), np.repeat(y, 10))
     found = figures(model)
-    assert (found["patterns"], found["common"], found["specific"], found["altered"]) == (2, 1, 1, 1)
+    counts = [found[column] for column in ("patterns", "shared", "mostly", "only", "added")]
+    assert counts == [2, 1, 0, 1, 1]
     # 3 items in one class and 5 in the other, and 4.
     assert found["items"] == pytest.approx((4 + 4) / 2)
-    assert found["rows"] == pytest.approx((40 + 40) / 2)
+    assert found["rows"] == pytest.approx((40 + 20) / 2)
     assert found["rss"] == 0
 
 
@@ -137,7 +138,7 @@ def test_the_command_writes_table_figure_and_models(data, tmp_path):
     assert run("report", out / "asso.salt", "-o", tmp_path / "asso.html").exit_code == 0
     scored = run("score", out / "csalt.salt", data, "--json")
     assert json.loads(scored.stdout)["f_measure"] == pytest.approx(table["f_measure"][0])
-    for word in ("method", "nats", "common", "specific", "altered", "seconds", "csalt", "asso"):
+    for word in ("method", "nats", "shared", "mostly", "only", "added", "seconds", "csalt", "asso"):
         assert word in result.stdout
 
 

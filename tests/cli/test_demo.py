@@ -46,6 +46,6 @@ def test_the_demo_runs_from_the_command_line(tmp_path):
         check=True,
     )
     assert "pattern 0" in run.stdout
-    assert "are there for 8 only" in run.stdout
+    assert "patterns belong to 8" in run.stdout
     assert (tmp_path / "new" / "digits.png").exists()
     assert "pixel_0_3" in (tmp_path / "new" / "report.html").read_text()

@@ -7,12 +7,12 @@ from saltmine.fitted.stability import bootstrap_rows, carried, compare
 
 
 def model_parts(n=12):
-    """Return two patterns, the first altered by the first class, and their usage counts."""
+    """Return two patterns and their owners: a shared one that the first class alters, and one of the second class."""
     components = np.zeros((2, n), dtype=bool)
     components[0, :4] = components[1, 6:9] = True
     alterations = np.zeros((2, 2, n), dtype=bool)
     alterations[0, 0, 4:6] = True
-    return components, alterations, np.array([[5, 0], [5, 5]])
+    return components, alterations, np.array([[False, False], [False, True]])
 
 
 def test_a_model_comes_back_in_itself_in_any_order():
@@ -34,11 +34,11 @@ def test_nothing_comes_back_in_an_empty_model():
 
 
 def test_an_alteration_that_all_classes_have_has_not_come_back():
-    components, alterations, counts = model_parts()
+    components, alterations, owns = model_parts()
     widened = components.copy()
     widened[0] |= alterations[0, 0]
-    refit = carried(widened, np.zeros_like(alterations), counts)
-    stability = compare(components, alterations, counts, [refit])
+    refit = carried(widened, np.zeros_like(alterations), owns)
+    stability = compare(components, alterations, owns, [refit])
     assert stability.patterns[0] == 1
     assert stability.alterations[0, 0] == 0
     # The shared items are there, the added ones are not added.
@@ -46,32 +46,57 @@ def test_an_alteration_that_all_classes_have_has_not_come_back():
 
 
 def test_half_of_an_alteration_is_enough_and_a_lost_item_is_counted():
-    components, alterations, counts = model_parts()
+    components, alterations, owns = model_parts()
     fewer = alterations.copy()
     fewer[0, 0, 5] = False
     smaller = components.copy()
     smaller[0, 0] = False
-    stability = compare(components, alterations, counts, [carried(smaller, fewer, counts)])
+    stability = compare(components, alterations, owns, [carried(smaller, fewer, owns)])
     assert stability.alterations[0, 0] == 1
     np.testing.assert_array_equal(stability.entries[:6], [0, 1, 1, 1, 1, 0])
 
 
 def test_a_pattern_of_one_class_is_not_back_when_it_is_shared():
-    components, alterations, counts = model_parts()
-    everybody = carried(components, alterations, np.full((2, 2), 5))
-    stability = compare(components, alterations, counts, [everybody])
+    components, alterations, owns = model_parts()
+    everybody = carried(components, alterations, np.zeros_like(owns))
+    stability = compare(components, alterations, owns, [everybody])
     assert stability.patterns.tolist() == [1, 0]
     assert not stability.entries[6:].any()
 
 
-def test_a_class_that_never_used_a_pattern_does_not_make_it_altered():
-    """Class 0 adds, class 1 uses, class 2 does not: an item that 0 and 1 share in the refit is no addition any more."""
+def test_a_shared_pattern_is_not_back_when_it_belongs_to_one_class():
+    components, alterations, owns = model_parts()
+    nothing = np.zeros_like(alterations)
+    stability = compare(components, nothing, owns, [carried(components, nothing, np.eye(2, dtype=bool))])
+    assert stability.patterns.tolist() == [0, 1]
+
+
+def test_rows_of_several_owners_come_back_one_by_one():
+    """Two of four classes have the pattern; in the refit a third has it too, or another one in place of the second."""
+    components = np.zeros((1, 6), dtype=bool)
+    components[0, :4] = True
+    nothing = np.zeros((4, 1, 6), dtype=bool)
+    owns = np.array([[True], [True], [False], [False]])
+    wider = carried(components, nothing, np.array([[True], [True], [True], [False]]))
+    other = carried(components, nothing, np.array([[True], [False], [False], [False]]))
+    assert compare(components, nothing, owns, [wider]).entries.tolist() == [1] * 8
+    # Half of the items, class by class, is not enough for the same pattern.
+    assert compare(components, nothing, owns, [other]).patterns.tolist() == [0]
+
+
+def test_what_an_owner_adds_comes_back():
+    components, alterations, owns = model_parts()
+    alterations[1, 1, 10] = True
+    same = carried(components, alterations, owns)
+    assert compare(components, alterations, owns, [same]).entries.tolist() == [1] * 10
+
+
+def test_an_item_that_all_classes_have_is_no_addition_any_more():
     components, alterations, _ = model_parts()
-    counts = np.array([[5, 5], [5, 5], [0, 0]])
     alterations = np.concatenate([alterations, np.zeros_like(alterations[:1])])
-    widened = components | alterations[0]
-    refit = carried(widened, np.zeros_like(alterations), counts)
-    stability = compare(components, alterations, counts, [refit])
+    owns = np.zeros((3, 2), dtype=bool)
+    refit = carried(components | alterations[0], np.zeros_like(alterations), owns)
+    stability = compare(components, alterations, owns, [refit])
     assert stability.patterns[0] == 1
     assert stability.alterations[0, 0] == 0
 

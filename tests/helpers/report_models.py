@@ -7,7 +7,16 @@ import pandas as pd
 from benchmarks.report import planted_model
 from saltmine import CSalt
 
-__all__ = ["NASTY", "SCRIPT", "baskets", "baskets_model", "nasty_model", "planted_model", "word_model"]
+__all__ = [
+    "NASTY",
+    "SCRIPT",
+    "baskets",
+    "baskets_model",
+    "nasty_model",
+    "owned_by_two",
+    "planted_model",
+    "word_model",
+]
 
 SCRIPT = "<script>window.hacked = 1</script>"
 NASTY = [
@@ -69,3 +78,13 @@ def word_model(n_classes=2, rank=3):
 def baskets_model():
     X, shop = baskets()
     return CSalt(random_state=0).fit(X, shop)
+
+
+def owned_by_two():
+    """Return a model of four classes, two of which have a pattern that the others lack, and all share another."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(["a", "b", "c", "d"], 100)
+    X = rng.random((400, 30)) < 0.02
+    X[np.ix_((labels < "c") & (rng.random(400) < 0.4), range(6))] = True
+    X[np.ix_(rng.random(400) < 0.3, range(8, 14))] = True
+    return CSalt(random_state=0).fit(pd.DataFrame(X, columns=[f"item {k}" for k in range(30)]), labels)

@@ -10,8 +10,18 @@ import numpy as np
 import pytest
 
 from saltmine import CSalt, Primp
+from saltmine.fitted.kinds import class_kinds
 from saltmine.report import write_report
-from tests.helpers.report_models import NASTY, SCRIPT, baskets, baskets_model, nasty_model, planted_model, word_model
+from tests.helpers.report_models import (
+    NASTY,
+    SCRIPT,
+    baskets,
+    baskets_model,
+    nasty_model,
+    owned_by_two,
+    planted_model,
+    word_model,
+)
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -96,7 +106,7 @@ def test_primp(visit, y):
     page = visit(model)
     assert len(headings(page)) == model.n_components_
     assert page.locator("#owner").count() == (y is not None)
-    assert page.get_by_text("Altered by a class", exact=True).count() == (y is not None)
+    assert page.get_by_text("Added by a class", exact=True).count() == (y is not None)
 
 
 def test_no_pattern(visit):
@@ -140,20 +150,21 @@ def test_search_shows_the_patterns_that_have_the_item(visit, shops):
 
 def test_filters(visit, shops):
     page = visit(shops)
-    usage = shops.usage_counts_
+    usage, kinds = shops.usage_counts_, class_kinds(shops)
     page.get_by_label("Class", exact=True).select_option("used 0")
     assert headings(page) == np.flatnonzero(usage[0]).tolist()
-    page.get_by_label("Class", exact=True).select_option("only 1")
-    assert headings(page) == np.flatnonzero((usage[0] == 0) & (usage[1] > 0)).tolist()
-    page.get_by_label("Class", exact=True).select_option("altered 1")
+    page.get_by_label("Class", exact=True).select_option("own 1")
+    assert headings(page) == np.flatnonzero(kinds[1] != "").tolist()
+    page.get_by_label("Class", exact=True).select_option("added 1")
     assert headings(page) == [headings_of(shops, "sugar")]
-    page.get_by_label("Class", exact=True).select_option("altered 0")
+    page.get_by_label("Class", exact=True).select_option("added 0")
     assert headings(page) == []
     page.get_by_label("Class", exact=True).select_option("")
-    page.get_by_role("button", name="One class only").click()
-    assert headings(page) == np.flatnonzero((usage == 0).any(axis=0)).tolist()
-    page.get_by_role("button", name="Shared, altered").press("Enter")
+    page.get_by_role("button", name="Only one class").click()
+    assert headings(page) == np.flatnonzero((kinds == "only").any(axis=0)).tolist()
+    page.get_by_role("button", name="With added items").press("Enter")
     assert len(headings(page)) == 3
+    assert page.get_by_role("button", name="Mostly one class").is_disabled()
     page.locator("#map-table a", has_text="pasta").click()
     assert len(headings(page)) == 4, "a link to a hidden card has to show it"
 
@@ -477,15 +488,24 @@ def test_three_hundred_patterns(visit, tmp_path):
     assert drawn < 300, "cards far from the screen wait"
 
 
-def test_what_the_test_does_not_confirm_is_marked(visit):
-    """A pattern of one class that as many rows of the other have: both answer and card say so."""
-    model = baskets_model()
-    own = np.flatnonzero((model.usage_counts_ > 0).sum(axis=0) == 1)
-    assert "Not confirmed" not in visit(model).locator("body").inner_text()
-    model.carrier_counts_[:, own[0]] = 50
-    page = visit(model)
-    assert f"1 of the {len(own)} patterns of one class" in page.locator("body").inner_text()
-    card = page.locator(f"#pattern-{own[0]}")
+def test_kinds_are_named_on_cards(visit, shops):
+    page = visit(shops)
+    words = {
+        item: page.locator(f"#pattern-{headings_of(shops, item)} .kind").inner_text() for item in ("beer", "bread")
+    }
+    assert " ".join(words["beer"].split()) == "only Mainz"
+    assert " ".join(words["bread"].split()) == "shared; Trier adds items"
+    card = page.locator(f"#pattern-{headings_of(shops, 'beer')}")
     card.scroll_into_view_if_needed()
-    assert card.locator(".doubt").inner_text() == "not confirmed"
-    assert page.locator(".doubt").count() == 1
+    text = " ".join(card.locator(".part-head").inner_text().split())
+    assert text.startswith("Only Mainz (3) q ")
+
+
+def test_items_of_several_classes_are_drawn_once(visit):
+    model = owned_by_two()
+    page = visit(model)
+    card = page.locator(f"#pattern-{headings_of(model, 'item 0')}")
+    assert " ".join(card.locator(".kind").inner_text().split()) == "mostly a , b"
+    card.scroll_into_view_if_needed()
+    assert card.locator(".part").count() == 1
+    assert " ".join(card.locator("h4").last.inner_text().split()) == "Mostly a , b (6)"

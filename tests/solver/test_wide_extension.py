@@ -155,10 +155,10 @@ def test_what_blocks_add_up_to_is_what_the_whole_data_says(seed, sizes, rank, n_
 def test_counts_for_tables_are_those_of_the_whole_data(sizes, rank, n_blocks, repeated, team):
     data = random_data(9, sizes, repeated=repeated, fold=repeated)
     bits, model = bits_of(data), random_model(data, 10, rank)
-    executor, carriers = Case.of(bits, model, team, n_blocks).wide.executor, find_carriers(bits, model)
-    counts = ItemCounts.joined(executor.query(ItemBlock.item_counts, np.arange(rank), model.Y, carriers))
+    executor = Case.of(bits, model, team, n_blocks).wide.executor
+    counts = ItemCounts.joined(executor.query(ItemBlock.item_counts, np.arange(rank), model.Y))
     np.testing.assert_array_equal(counts.noise_counts, bits.noise_counts(model))
-    for name, figures in vars(ItemCounts.of(bits, model, carriers, np.arange(bits.shape[1]))).items():
+    for name, figures in vars(ItemCounts.of(bits, model, np.arange(bits.shape[1]))).items():
         np.testing.assert_array_equal(getattr(counts, name), figures, err_msg=name)
 
 

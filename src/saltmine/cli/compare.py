@@ -29,7 +29,7 @@ FORMATS |= dict.fromkeys(("of_null", "f_measure", "alteration_recall"), ".3f")
 FORMATS |= dict.fromkeys(("items", "rows", "rank_error", "seconds"), ".1f")
 
 #: Columns that a narrow terminal leaves out, first to last.
-DISPENSABLE = ("rows", "items", "of_null", "by_chance", "common", "altered", "specific", "seconds")
+DISPENSABLE = ("rows", "items", "of_null", "by_chance", "shared", "added", "mostly", "only", "seconds")
 
 
 def parse_methods(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
@@ -51,9 +51,10 @@ def compare(data: Path, methods: list[str], **given: Any) -> None:
     """Fit several methods to DATA, and put what they found side by side.
 
     The table has for every method: the description length in nats, computed alike for all, and its share of that
-    without patterns; the cells in error (RSS); the number of patterns, of those common to several classes, specific to
-    one, common but altered, and of those that chance may explain; their mean numbers of items and rows; and the
-    seconds. For planted data also F-measure, recall of the alterations (rec V), and the rank error of the classes.
+    without patterns; the cells in error (RSS); the number of patterns, of those that classes share, that are mostly or
+    only in one class, and to which a class adds items, and of those that chance may explain; their mean numbers of
+    items and rows; and the seconds. For planted data also F-measure, recall of the alterations (rec V), and the rank
+    error of the classes.
 
     The folder gets the table as comparison.csv and comparison.md, a figure (comparison.png), and every model under the
     name of its method, for 'saltmine report' and 'saltmine score'.

@@ -1,4 +1,4 @@
-"""``saltmine demo``: what handwritten threes and eights share, and which strokes belong to one digit only.
+"""``saltmine demo``: what handwritten threes and eights share, and which strokes belong to one digit.
 
 The digits ship with scikit-learn; each pixel is an item, present where its ink is above half of the maximum.
 """
@@ -16,7 +16,7 @@ from saltmine.cli import options
 from saltmine.cli.errors import user_mistakes
 from saltmine.colours import SHARED, class_colours
 from saltmine.estimators import CSalt
-from saltmine.fitted.model import specific_class
+from saltmine.fitted.kinds import class_kinds
 from saltmine.fitted.summary import Summary
 from saltmine.report import write_report
 
@@ -29,9 +29,9 @@ COLOURS = ("#f4f2ee", SHARED, *class_colours(len(DIGITS)))
 
 
 def roles(model: CSalt, pattern: int) -> NDArray[np.int64]:
-    """Return the role of every pixel: 0 off, 1 shared, 2 only the first digit, 3 only the second."""
-    digit = specific_class(model.usage_counts_)[pattern]
-    picture = np.where(model.components_[pattern], 1 if digit < 0 else 2 + digit, 0)
+    """Return the role of every pixel: 0 off, 1 shared, 2 of the first digit, 3 of the second."""
+    owners = np.flatnonzero(class_kinds(model)[:, pattern] != "")
+    picture = np.where(model.components_[pattern], 2 + owners[0] if len(owners) == 1 else 1, 0)
     for a, altered in enumerate(model.alterations_[:, pattern]):
         picture[altered] = 2 + a
     return picture.reshape(SIDE, SIDE)
@@ -63,7 +63,7 @@ def draw(model: CSalt, path: Path) -> None:
         if s < shown:
             ax.imshow(roles(model, s), cmap=ListedColormap(COLOURS), vmin=0, vmax=3)
             ax.set_title(f"pattern {s}\n{_usage(model, s)}", fontsize=8)
-    labels = ("shared", *(f"only in {digit}" for digit in DIGITS))
+    labels = ("shared", *(f"mostly, only or added in {digit}" for digit in DIGITS))
     handles = [Patch(color=colour, label=label) for colour, label in zip(COLOURS[1:], labels, strict=True)]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     figure.suptitle(f"Strokes of handwritten {DIGITS[0]} and {DIGITS[1]}: what they share and what they do not")
@@ -91,13 +91,13 @@ def demo(output: Path) -> None:
     print(f"{model.description_length_:,.0f} nats, {saved:.0%} less than without patterns.\n")
     shown = min(SHOWN, model.n_components_)
     print(f"The {shown} largest patterns and how many digits use them")
-    print("(# ink that both share, 3 and 8 ink of that digit only):\n")
+    print("(# ink that both share, 3 and 8 ink mostly or only of that digit, or added by it):\n")
     for first in range(0, shown, 4):
         print(as_text(model, range(first, min(first + 4, shown))) + "\n")
     summary = Summary(model)
     own = summary.table.query("kind != 'shared'").groupby("role").size()
     for digit in DIGITS:
-        print(f"{own.get(str(digit), 0)} of the pixels in these and the other patterns are there for {digit} only.")
+        print(f"{own.get(str(digit), 0)} of the pixels in these and the other patterns belong to {digit}.")
     output.mkdir(parents=True, exist_ok=True)
     write_report(summary, output / "report.html")
     print(f"\nThe report, with all of them, is in {output / 'report.html'}.")

@@ -161,6 +161,8 @@ def _plain_values(summary: Summary, seconds: float) -> dict[str, Any]:
         {
             "pattern": pattern.number,
             "kind": pattern.kind,
+            "classes": {labels[a]: kind for a, kind in pattern.owners},
+            "altered_by": [labels[a] for a in pattern.altered_by],
             "items": pattern.size,
             "usage": dict(zip(labels, pattern.usage, strict=True)),
             **{name: getattr(pattern, name) for name in ("gain", "evidence", "stability")},
@@ -169,7 +171,8 @@ def _plain_values(summary: Summary, seconds: float) -> dict[str, Any]:
                     "role": summary.roles[part.role],
                     "kind": part.kind,
                     "items": len(part.items),
-                    "not_confirmed": part.unconfirmed,
+                    "p_value": part.p_value,
+                    "q_value": part.q_value,
                     "strongest": [str(summary.item_names[item]) for item in part.items[:SUMMARY_ITEMS].tolist()],
                 }
                 for part in pattern.parts
@@ -230,7 +233,7 @@ def _pattern_grid(summary: Summary) -> Any:
     if assessed:
         grid.add_column("came back", justify="right")
     for pattern in summary.patterns[:SHOWN_PATTERNS]:
-        text = "; ".join(summary.describe(part, SHOWN_ITEMS, brief=True) for part in pattern.parts)
+        text = "; ".join(text for _, text in summary.describe(pattern, SHOWN_ITEMS, brief=True))
         used = [f"{count:,}" for count in pattern.usage[:SHOWN_CLASSES]]
         grid.add_row(str(pattern.number), Text(text), *used, *([f"{pattern.stability:.0%}"] if assessed else []))
     return grid

@@ -26,6 +26,7 @@ from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
 from saltmine.estimators.runs import best_of_runs, steps_of
 from saltmine.fitted.encoding import DECIMALS, CodeTable, encode
+from saltmine.fitted.kinds import class_kinds
 from saltmine.fitted.model_file import save_model
 from saltmine.fitted.pattern_table import pattern_table
 from saltmine.fitted.stability import Stability, bootstrap_rows, carried, compare
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from saltmine.estimators.fitting import BitMatrix, Found, Labels, Solution, StackedMatrix
+
+
+# Level of the claims about classes of methods that have no parameter for it.
+LEVEL = 0.01
 
 
 def import_fitting() -> ModuleType:
@@ -108,6 +113,11 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _is_tested(self) -> bool:
         """Whether the method keeps out what chance explains."""
         return False
+
+    @property
+    def _level(self) -> float:
+        """Largest q-value with which a class is said to use a pattern more than the others."""
+        return LEVEL
 
     @property
     def _folds(self) -> bool:
@@ -203,6 +213,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.pattern_evidence_, self.pattern_gain_ = scores.evidence, scores.gain
         self.alteration_evidence_ = _for_classes(scores.alteration_evidence, labels.n_classes)
         self.alteration_gain_ = _for_classes(scores.alteration_gain, labels.n_classes)
+        self.use_p_values_, self.use_q_values_ = scores.claims.use_p, scores.claims.use_q
+        self.alteration_p_values_, self.alteration_q_values_ = scores.claims.added_p, scores.claims.added_q
         self.stability_, self.preparation_ = None, None
         self.about_: dict[str, Any] = {}
 
@@ -361,22 +373,21 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
             - ``pattern``: number of the pattern, the one that covers most cells first;
             - ``item``: column name, or column number where the data had no names;
-            - ``role``: "common" for items of a pattern that several classes use, else the class it belongs to, as
-              text ("class common" for a class of that very name);
-            - ``kind``: "shared" for what several classes have in common, "added" for what a class adds to that, and
-              "only" for patterns of one class: those that no other class uses, and alterations larger than the
-              shared part, which are patterns of their own rather than variations;
-            - ``evidence``: minus the logarithm (nats) of a bound on the probability that chance shows as much: for the
-              whole pattern, and for added items that they go with the pattern in that class (not that other classes
-              lack them: that is ``q_value``); a fit with ``algorithm="saltmine"`` keeps nothing below ``-log(alpha)``;
+            - ``role``: "common" for shared items, else the class that the row is about, as text ("class common" for a
+              class of that very name); a pattern that is mostly of several classes has rows for each of them;
+            - ``kind``: "mostly" if the class is shown to use the pattern more than the others (``q_value`` at most
+              ``alpha``), and the share of its rows that carry it is at least twice that of all other rows together;
+              "only" if, beyond that, no more rows outside carry it than there would be if its items occurred
+              independently there; "shared" for all other patterns; "added" for items that a class adds to a pattern;
+            - ``evidence``: minus the logarithm (nats) of a bound on the probability that chance shows as much; for
+              added items ``-log(q_value)``;
             - ``gain``: nats by which the description would be longer without the pattern, and for added items without
               all that the class adds to it;
-            - ``p_value``, ``q_value``: Fisher's exact test of what belongs to one class, one-sided, and its correction
-              by Benjamini and Hochberg for the number of such claims in the table; NaN for shared items. Added items:
-              of the rows that have more than half of the shared items, do more of this class have the item than of
-              each class that does not add it? Patterns of one class (one test for all items): do more of its rows
-              have more than half of the items than of each other class? On the rows of the fit, so on the optimistic
-              side, and as if rows were independent;
+            - ``p_value``, ``q_value``: exact test of what is said of the class, and its correction by Benjamini and
+              Hochberg for all such tests of the model; NaN for shared items. "mostly" and "only": a larger share of
+              the rows of the class carries the pattern than of all other rows together, among rows of about the same
+              size. "added", one test for all items that the class adds: its carriers have them more often than those
+              of the other classes that do not add them. As if rows were independent;
             - ``stability``: share of refits in which the item came back in this role (after `assess_stability`);
             - ``usage_<class>``: rows of the class that use the pattern;
             - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern);
@@ -464,7 +475,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         rng = np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
         together = None if groups is None else class_numbers(groups, rows.shape[0])[1]
         again = self._refits(rows, refits, rng, on_refit, together)
-        stability = compare(self.components_, self.alterations_, self.usage_counts_, again)
+        stability = compare(self.components_, self.alterations_, class_kinds(self) != "", again)
         self.stability_ = stability
         return stability
 
@@ -488,7 +499,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             again.fit(rows[drawn], self.row_labels_[drawn])
             if on_refit is not None:
                 on_refit(done)
-            yield carried(again.components_, again.alterations_, again.usage_counts_)
+            yield carried(again.components_, again.alterations_, class_kinds(again) != "")
 
 
 @contextmanager

@@ -58,6 +58,10 @@ class MdlEstimator(PatternModel):
         return self.algorithm == "saltmine"
 
     @property
+    def _level(self) -> float:
+        return self.alpha
+
+    @property
     def _folds(self) -> bool:
         return self.fold
 
@@ -122,9 +126,9 @@ class CSalt(MdlEstimator):
         "saltmine" is the library's own solver (docs/solver.md). "paper" is the published algorithm; docs/paper.md says
         what was taken where it leaves a choice.
     alpha : float
-        A pattern, its use by a class, or a class's alterations of it stay only if chance shows as much with a
-        probability below this. That a class differs from the others is not tested here but in `patterns` (``q_value``).
-        Of "saltmine" only.
+        Level of significance. "saltmine" keeps a pattern only if chance shows as much with a probability below this,
+        and lets classes differ only where the data shows it at this level. `patterns` says that a pattern is mostly or
+        only of a class if its ``q_value`` is at most this, with either algorithm.
     binarize : float or None
         Values above it become ones. By default nothing is made binary silently: the data must be 0/1.
     max_rank : int or None
@@ -184,14 +188,21 @@ class CSalt(MdlEstimator):
     pattern_evidence_ : (r,) float
         Evidence for every pattern: minus the logarithm of a bound on the probability that chance shows as much.
     alteration_evidence_ : (c, r) float
-        The same for what a class adds to a pattern; NaN where it adds nothing, or fewer than two items are shared.
+        Evidence for what a class adds to a pattern, ``-log(alteration_q_values_)``; NaN where it adds nothing.
+    use_p_values_, use_q_values_ : (c, r) float
+        Test that a larger share of the rows of the class carries the pattern than of all other rows together, among
+        rows of about the same size; q-values are corrected for all tests of the model. NaN with one class.
+    alteration_p_values_, alteration_q_values_ : (c, r) float
+        Test that carriers of the class have the items that it adds, all of them together, more often than those of the
+        other classes that do not add them; NaN where it adds nothing.
     description_length_, null_description_length_ : float
         Description length of the model and of the model without patterns, in nats, with the specificity term as the
         paper prints it. "saltmine" minimises it with a fairer term (docs/solver.md), which matters with many classes.
     class_counts_ : (c,) int
         Rows of every class.
     carrier_counts_ : (c, r) int
-        Rows of every class that have more than half of a pattern's items, whether or not they use it in the model.
+        Rows of every class that carry a pattern, whether or not they use it in the model: those whose description it
+        would shorten if there were no other pattern, by the items that all classes have in it.
     pattern_gain_ : (r,) float
         Nats by which the description would be longer without the pattern.
     alteration_gain_ : (c, r) float

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.arrays import Bools, Floats, Indices, Ints
+from saltmine.arrays import Bools, Floats, Ints
 from saltmine.data.item_counts import ItemCounts
 
 if TYPE_CHECKING:
@@ -36,6 +35,10 @@ class FittedModel(Protocol):
     alteration_evidence_: Floats
     pattern_gain_: Floats
     alteration_gain_: Floats
+    use_p_values_: Floats
+    use_q_values_: Floats
+    alteration_p_values_: Floats
+    alteration_q_values_: Floats
     description_length_: float
     null_description_length_: float
     history_: Floats
@@ -50,26 +53,8 @@ class FittedModel(Protocol):
     _can_alter: bool
     _is_tested: bool
     _covers_exactly: bool
+    # Largest q-value with which a class is said to use a pattern more than the others.
+    _level: float
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of the estimator."""
-
-
-def specific_class(usage_counts: NDArray[Any]) -> Indices:
-    """Return the class that alone uses each pattern; -1 where several classes do, or where there is only one class.
-
-    Parameters
-    ----------
-    usage_counts : (c, r) int or bool
-        Rows of every class that use each pattern.
-
-    Examples
-    --------
-    >>> specific_class(np.array([[3, 0, 1], [2, 4, 0]])).tolist()
-    [-1, 1, 0]
-    >>> specific_class(np.array([[3, 0, 1]])).tolist()
-    [-1, -1, -1]
-    """
-    used = usage_counts > 0
-    is_specific = (used.sum(axis=0) == 1) & (len(used) > 1)
-    return np.where(is_specific, used.argmax(axis=0), -1)

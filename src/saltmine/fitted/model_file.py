@@ -14,12 +14,21 @@ from numpy.typing import NDArray
 
 from saltmine.atomic import atomic_write
 from saltmine.data.item_counts import ItemCounts
+from saltmine.fitted.kinds import class_kinds, table_rows
 from saltmine.fitted.stability import Stability
 from saltmine.preprocessing import Prepare
 
 FORMAT = "saltmine model"
-VERSION = 4
-_SCORES = ("pattern_evidence_", "alteration_evidence_", "pattern_gain_", "alteration_gain_")
+VERSION = 5
+_OF_PATTERNS = ("pattern_evidence_", "pattern_gain_")
+_OF_CLASSES = (
+    "alteration_evidence_",
+    "alteration_gain_",
+    "use_p_values_",
+    "use_q_values_",
+    "alteration_p_values_",
+    "alteration_q_values_",
+)
 _NUMBERS = ("n_components_", "n_features_in_", "n_iter_", "description_length_", "null_description_length_")
 # Parameters that another machine may not have.
 _RUN_PARAMETERS = ("device", "client")
@@ -59,9 +68,9 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
     bits = {"components_": items.components, "alterations_": items.alterations, "usage_": estimator.usage_}
     # Boolean arrays are packed eight to a byte.
     arrays: Arrays = {name: np.packbits(values) for name, values in bits.items()}
-    arrays |= {name: getattr(estimator, name) for name in ("usage_counts_", "history_", *_SCORES)}
+    arrays |= {name: getattr(estimator, name) for name in ("usage_counts_", "history_", *_OF_PATTERNS, *_OF_CLASSES)}
     arrays |= {"item_of": items.item_of, "item_counts_": items.item_counts, "noise_counts_": items.noise_counts}
-    arrays |= {"_hits": items.hits, "carrier_counts_": estimator.carrier_counts_, "_carrier_hits": items.carrier_hits}
+    arrays |= {"_hits": items.hits, "carrier_counts_": estimator.carrier_counts_}
     if stability is not None:
         arrays |= {f"stability_{name}": getattr(stability, name) for name in ("patterns", "alterations", "entries")}
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
@@ -91,6 +100,7 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
         estimator._check_parameters()
         _restore_arrays(estimator, header, arrays)
         _restore_facts(estimator, header, arrays)
+        _restore_stability(estimator, header, arrays)
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
         reason = f"its parts do not fit together ({error})"
         raise ModelFileError(f"{str(path)!r} is damaged: {reason}; save the model again.") from None
@@ -126,21 +136,17 @@ def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: Arrays) -> N
     n_entries = int(components.sum() + alterations.sum())
     item_of = _array(arrays, "item_of", "i", (n,))
     _demand(not n or (item_of.min() >= -1 and item_of.max() < n_items), "the items of the columns differ")
-    sizes = {"item_counts_": n_items, "noise_counts_": n_items, "_hits": n_entries, "_carrier_hits": n_entries}
+    sizes = {"item_counts_": n_items, "noise_counts_": n_items, "_hits": n_entries}
     counts = [_counts(arrays, name, (c, size)) for name, size in sizes.items()]
     estimator._items = ItemCounts(item_of, components, alterations, *counts)
     estimator.usage_ = _bits(arrays, "usage_", (m, rank))
     estimator.usage_counts_ = _counts(arrays, "usage_counts_", (c, rank)).astype(np.int64)
     estimator.carrier_counts_ = _counts(arrays, "carrier_counts_", (c, rank))
-    for name in _SCORES:
-        setattr(estimator, name, _array(arrays, name, "f", (rank,) if name.startswith("pattern") else (c, rank)))
+    for name in _OF_PATTERNS:
+        setattr(estimator, name, _array(arrays, name, "f", (rank,)))
+    for name in _OF_CLASSES:
+        setattr(estimator, name, _array(arrays, name, "f", (c, rank)))
     estimator.history_ = _array(arrays, "history_", "f", (arrays["history_"].size,))
-    estimator.stability_ = None
-    if header["refits"]:
-        n_entries = int(estimator.components_.sum() + estimator.alterations_.sum())
-        shapes = {"patterns": (rank,), "alterations": (c, rank), "entries": (n_entries,)}
-        parts = {name: _array(arrays, f"stability_{name}", "f", shape) for name, shape in shapes.items()}
-        estimator.stability_ = Stability(int(header["refits"]), **parts)
 
 
 def _restore_facts(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
@@ -163,6 +169,18 @@ def _restore_facts(estimator: Any, header: dict[str, Any], arrays: Arrays) -> No
     if header["preparation"] is not None:
         estimator.preparation_ = Prepare.from_dict(header["preparation"])
         _demand(len(estimator.preparation_.item_names_) == n, "the preparation makes other columns")
+
+
+def _restore_stability(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
+    """Restore the stability, which has a figure for every row of the pattern table."""
+    estimator.stability_ = None
+    if not header["refits"]:
+        return
+    rows = table_rows(estimator.components_, estimator.alterations_, class_kinds(estimator) != "")
+    c, rank = estimator.usage_counts_.shape
+    shapes = {"patterns": (rank,), "alterations": (c, rank), "entries": (len(rows.pattern),)}
+    parts = {name: _array(arrays, f"stability_{name}", "f", shape) for name, shape in shapes.items()}
+    estimator.stability_ = Stability(int(header["refits"]), **parts)
 
 
 def _array(arrays: Arrays, name: str, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -8,16 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from saltmine.arrays import Bools, Floats, Indices, Ints
-from saltmine.data.item_counts import entries
-from saltmine.fitted.model import specific_class
-
-Entries = tuple[Indices, Indices, Indices]
+from saltmine.arrays import Bools, Floats, Indices
+from saltmine.fitted.kinds import TableRows, table_rows
 
 # Attempts to draw groups until every class is there.
 MAX_DRAWS = 1000
 # A pattern has come back if the Jaccard index of its items, class by class, with a pattern of the refit is above this:
-# a pattern of one class has not come back if two classes share it.
+# what belongs to one class has not come back if two classes share it.
 MIN_SIMILARITY = 0.5
 
 
@@ -43,9 +40,20 @@ class Stability:
     entries: Floats
 
 
-def carried(components: Bools, alterations: Bools, usage_counts: Ints) -> Bools:
-    """Return the items that each pattern has in every class that uses it, (r, c, n)."""
-    return (components[:, None] | alterations.transpose(1, 0, 2)) & (usage_counts.T[:, :, None] > 0)
+def carried(components: Bools, alterations: Bools, owns: Bools) -> Bools:
+    """Return the items that each pattern has in every class, (r, c, n).
+
+    Shared items are those of the classes that the pattern belongs to, ``owns``, (c, r); of all classes if it belongs
+    to none.
+
+    Examples
+    --------
+    >>> shared, nothing = np.array([[True, False]]), np.zeros((2, 1, 2), dtype=bool)
+    >>> carried(shared, nothing, np.array([[True], [False]])).tolist()
+    [[[True, False], [False, False]]]
+    """
+    at_home = owns | ~owns.any(axis=0)
+    return (components[:, None] & at_home.T[:, :, None]) | alterations.transpose(1, 0, 2)
 
 
 def bootstrap_rows(numbers: Indices, rng: np.random.Generator, groups: Indices | None = None) -> Indices:
@@ -76,19 +84,22 @@ def _bootstrap_groups(numbers: Indices, rng: np.random.Generator, groups: Indice
     raise ValueError("Draws of groups keep missing a class that too few groups have; assess stability without groups.")
 
 
-def compare(components: Bools, alterations: Bools, usage_counts: Ints, refits: Iterable[Bools]) -> Stability:
-    """Return how often every part of a model is found in the refits, each given as the result of `carried`."""
-    original = carried(components, alterations, usage_counts)
-    parts = entries(components, alterations)
+def compare(components: Bools, alterations: Bools, owns: Bools, refits: Iterable[Bools]) -> Stability:
+    """Return how often every part of a model is found in the refits, each given as the result of `carried`.
+
+    ``owns``, (c, r), are the classes that a pattern belongs to.
+    """
+    original = carried(components, alterations, owns)
+    rows = table_rows(components, alterations, owns)
     altered, n = alterations.any(axis=2), 0
-    patterns, found, kept = np.zeros(len(components)), np.zeros(len(parts[0])), np.zeros(altered.shape)
+    patterns, found, kept = np.zeros(len(components)), np.zeros(len(rows.pattern)), np.zeros(altered.shape)
     for refit in refits:
         n += 1
         partner = _partners(original, refit)
         patterns += partner >= 0
-        here = _entries_found(original, refit, partner, parts)
+        here = _rows_found(original, refit, partner, rows)
         found += here
-        kept += _alterations_found(here, parts, altered.shape)
+        kept += _alterations_found(here, rows, altered.shape)
     share = 1 / max(n, 1)
     return Stability(n, patterns * share, np.where(altered, kept * share, np.nan), found * share)
 
@@ -108,29 +119,25 @@ def _partners(original: Bools, refit: Bools) -> Indices:
     return partner
 
 
-def _entries_found(original: Bools, refit: Bools, partner: Indices, parts: Entries) -> Bools:
-    """Return which entries the matching pattern has in the same role.
+def _rows_found(original: Bools, refit: Bools, partner: Indices, rows: TableRows) -> Bools:
+    """Return which rows of the table the matching pattern has in the same role.
 
-    An item of a single class is found if that class alone has it; a shared one if all classes that had it have it; an
-    added one if its class has it and a class that uses the pattern and lacked it lacks it again.
+    A common item is found if all classes have it; an item of a class if the class has it and another does not; an
+    added one if its class has it and a class that lacked it lacks it again.
     """
-    pattern, item, owner = parts
-    found = np.zeros(len(pattern), dtype=bool)
-    here = np.flatnonzero(partner[pattern] >= 0)
-    before, after = original[pattern[here], :, item[here]], refit[partner[pattern[here]], :, item[here]]
-    using = np.asarray(original.any(axis=2))[pattern[here]]
-    alone_again, shared_again = (after == before).all(axis=1), (after >= before).all(axis=1)
-    added_again = after[np.arange(len(here)), owner[here]] & (using & ~before & ~after).any(axis=1)
-    kinds = [specific_class(using.T) >= 0, owner[here] < 0]
-    found[here] = np.select(kinds, [alone_again, shared_again], added_again)
+    found = np.zeros(len(rows.pattern), dtype=bool)
+    here = np.flatnonzero(partner[rows.pattern] >= 0)
+    pattern, item, role, adds = rows.pattern[here], rows.item[here], rows.role[here], rows.adds[here]
+    before, after = original[pattern, :, item], refit[partner[pattern], :, item]
+    of_class, of_all = after[np.arange(len(here)), role], after.all(axis=1)
+    added_again = of_class & (~before & ~after).any(axis=1)
+    found[here] = np.select([adds, role >= 0], [added_again, of_class & ~of_all], of_all)
     return found
 
 
-def _alterations_found(found: Bools, parts: Entries, shape: tuple[int, ...]) -> Bools:
+def _alterations_found(found: Bools, rows: TableRows, shape: tuple[int, ...]) -> Bools:
     """Return the alterations, (c, r), of which at least half of the items came back."""
-    pattern, _, owner = parts
-    own = owner >= 0
     count, back = np.zeros(shape), np.zeros(shape)
-    np.add.at(count, (owner[own], pattern[own]), 1)
-    np.add.at(back, (owner[own], pattern[own]), found[own])
+    np.add.at(count, (rows.role[rows.adds], rows.pattern[rows.adds]), 1)
+    np.add.at(back, (rows.role[rows.adds], rows.pattern[rows.adds]), found[rows.adds])
     return (count > 0) & (2 * back >= count)

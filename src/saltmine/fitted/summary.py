@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,14 +11,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from saltmine.arrays import Floats, Indices, Ints
-from saltmine.data.item_counts import entries
-from saltmine.fitted.model import FittedModel, specific_class
-from saltmine.fitted.pattern_table import ADDED, ONLY, SHARED, pattern_table, role_names
+from saltmine.fitted.kinds import ADDED, MOSTLY, ONLY, SHARED, TableRows, class_kinds, role_names, table_rows
+from saltmine.fitted.model import FittedModel
+from saltmine.fitted.pattern_table import pattern_table
 
-ALTERED = "altered"
 _NUMBERS = ("evidence", "gain", "p_value", "q_value", "stability")
-# Largest q-value with which a claim counts as confirmed.
-CONFIRMED = 0.05
 # Evidence in nats of what chance shows with a probability that may be above 0.01.
 LITTLE_EVIDENCE = 4.6
 # Characters of an item or class name, and of a class name in a sentence.
@@ -46,13 +44,15 @@ class Part:
     ----------
     role : int
         The class that the items belong to, -1 for shared items.
-    kind : {"shared", "added", "only"}
+    kind : {"shared", "mostly", "only", "added"}
     items, entries : (k,) int
         Columns of the items, and their rows in the pattern table.
-    evidence, gain, stability : float or None
+    evidence, gain : float or None
         Of the alteration, or of the whole pattern.
-    unconfirmed : int
-        Items whose q-value is too large.
+    p_value, q_value : float or None
+        Of what is said about the class.
+    stability : float or None
+        Of the alteration.
     """
 
     role: int
@@ -61,23 +61,44 @@ class Part:
     entries: Indices
     evidence: float | None
     gain: float | None
+    p_value: float | None
+    q_value: float | None
     stability: float | None
-    unconfirmed: int
 
 
 @dataclass(frozen=True)
 class PatternSummary:
-    """A pattern: its kind ("shared", "altered" or "only"), the class that alone uses it or -1, and its parts."""
+    """A pattern and its parts.
+
+    Attributes
+    ----------
+    number : int
+    owners : list of (int, str)
+        The classes that it belongs to, each with "mostly" or "only"; empty if it is shared.
+    altered_by : list of int
+        The classes that add items to it.
+    size : int
+        Number of items.
+    usage : list of int
+        Rows of every class that use it.
+    evidence, gain, stability : float or None
+    parts : list of Part
+    """
 
     number: int
-    kind: str
-    specific_class: int
+    owners: list[tuple[int, str]]
+    altered_by: list[int]
     size: int
     usage: list[int]
     evidence: float | None
     gain: float | None
     stability: float | None
     parts: list[Part]
+
+    @property
+    def kind(self) -> str:
+        """What the pattern is to its classes: "shared", "mostly" or "only"."""
+        return self.owners[0][1] if self.owners else SHARED
 
     @cached_property
     def title(self) -> list[tuple[int, int]]:
@@ -141,27 +162,28 @@ class Summary:
         self.density = float(model.item_counts_.sum() / (len(self.row_classes) * model.n_features_in_))
         self.classes = _classes(model, self.row_classes)
         self.roles: list[str] = role_names(model.classes_).tolist()
-        pattern, item, owner = entries(model.components_, model.alterations_)
-        self.hits = model._items.hits_of(pattern, item, owner)[0]
-        self.patterns = [_pattern(model, s) for s in range(model.n_components_)]
-        self._fill_parts(pattern, item, owner)
+        kinds = class_kinds(model)
+        rows = table_rows(model.components_, model.alterations_, kinds != "")
+        self.hits = model._items.hits_of(rows.pattern, rows.item, rows.owner)
+        self.patterns = [_pattern(model, kinds[:, s].tolist(), s) for s in range(model.n_components_)]
+        self._fill_parts(rows)
         self.answer = answer(self.classes, self.patterns, model._is_tested, model._can_alter)
 
-    def _fill_parts(self, pattern: Indices, item: Indices, owner: Indices) -> None:
-        """Give every pattern its parts: entries of the same role and kind, strongest first."""
-        stability = self.model.stability_
-        role = np.where(owner < 0, specific_class(self.model.usage_counts_)[pattern], owner)
-        kind = self.table["kind"].to_numpy(dtype=object).astype(str)
-        order = np.lexsort((item, -_strength(self.model, self.hits, pattern, item, role), kind, role, pattern))
-        keys = np.stack([pattern, role, np.unique(kind, return_inverse=True)[1]])[:, order]
+    def _fill_parts(self, rows: TableRows) -> None:
+        """Give every pattern its parts: rows of the same role and kind, strongest items first."""
+        strength = _strength(self.model, self.hits, rows)
+        order = np.lexsort((rows.item, -strength, rows.role, rows.adds, rows.pattern))
+        keys = np.stack([rows.pattern, rows.adds, rows.role])[:, order]
         begins = np.flatnonzero((np.diff(keys, prepend=-2) != 0).any(axis=0))
-        for rows in np.split(order, begins[1:]) if len(order) else []:
-            s, a = int(pattern[rows[0]]), int(role[rows[0]])
-            evidence, gain = (significant(self.columns[name][rows[0]]) for name in ("evidence", "gain"))
-            back = None if stability is None or a < 0 else significant(stability.alterations[a, s])
-            unconfirmed = int((self.columns["q_value"][rows] > CONFIRMED).sum())
-            part = Part(a, str(kind[rows[0]]), item[rows], rows, evidence, gain, back, unconfirmed)
-            self.patterns[s].parts.append(part)
+        kinds, stability = self.table["kind"].to_numpy(dtype=object), self.model.stability_
+        for chosen in np.split(order, begins[1:]) if len(order) else []:
+            first = chosen[0]
+            s, a, adds = int(rows.pattern[first]), int(rows.role[first]), bool(rows.adds[first])
+            evidence, gain = (significant(self.columns[name][first]) for name in ("evidence", "gain"))
+            p_value, q_value = (significant(self.columns[name][first], digits=3) for name in ("p_value", "q_value"))
+            back = significant(stability.alterations[a, s]) if stability is not None and adds else None
+            figures = evidence, gain, p_value, q_value, back
+            self.patterns[s].parts.append(Part(a, str(kinds[first]), rows.item[chosen], chosen, *figures))
 
     @cached_property
     def item_names(self) -> list[str | int]:
@@ -186,22 +208,36 @@ class Summary:
         """Return the strongest items of a pattern as its title."""
         return ", ".join(" ".join(str(self.item_names[item]).split()) for item, _ in pattern.title)
 
-    def describe(self, part: Part, max_items: int, brief: bool = False) -> str:
-        """Return a part of a pattern as text: the class that it belongs to, and its strongest items.
+    def describe(self, pattern: PatternSummary, max_items: int, brief: bool = False) -> list[tuple[int, str]]:
+        """Return the parts of a pattern as texts: the class that a part belongs to, and its strongest items.
 
-        The brief form is for tables: it names classes and items without further words, and marks claims about a class
-        that no item confirms.
+        Each text comes with its role. The items of a pattern of several classes are named once, with role -1. The
+        brief form is for tables: it names classes and items without further words.
         """
+        own = [part for part in pattern.parts if part.kind in (MOSTLY, ONLY)]
+        others = [[part] for part in pattern.parts if part.kind not in (MOSTLY, ONLY)]
+        return [
+            (
+                parts[0].role if len(parts) == 1 else -1,
+                f"{self._lead(parts, brief)}{self._items_text(parts[0], max_items, brief)}",
+            )
+            for parts in ([own, *others] if own else others)
+        ]
+
+    def _lead(self, parts: Sequence[Part], brief: bool) -> str:
+        """Return what parts with the same items are to their classes."""
+        if parts[0].role < 0:
+            return ""
+        roles = [part.role for part in parts]
+        names = [self.roles[role] if brief else class_in_sentence(self.classes[role].name) for role in roles]
+        owners = ", ".join(names)
+        return f"{owners} adds: " if parts[0].kind == ADDED else f"{parts[0].kind} {owners}: "
+
+    def _items_text(self, part: Part, max_items: int, brief: bool) -> str:
         names = [self.item_names[item] for item in part.items[:max_items].tolist()]
         items = ", ".join(f"item {name}" if isinstance(name, int) and not brief else str(name) for name in names)
         rest = len(part.items) - len(names)
-        text = f"{items} and {rest:,} more" if rest else items
-        if part.role < 0:
-            return text
-        owner = self.roles[part.role] if brief else class_in_sentence(self.classes[part.role].name)
-        lead = f"{owner} adds" if part.kind == ADDED else f"only {owner}" if brief else f"only in {owner}"
-        mark = " (not confirmed)" if brief and part.unconfirmed == len(part.items) else ""
-        return f"{lead}{mark}: {text}"
+        return f"{items} and {rest:,} more" if rest else items
 
 
 # ---------------------------------------------------------------------- parts of the summary
@@ -218,25 +254,26 @@ def _classes(model: FittedModel, row_classes: Indices) -> list[ClassSummary]:
     ]
 
 
-def _pattern(model: FittedModel, s: int) -> PatternSummary:
-    """Return a pattern without its parts."""
-    specific = int(specific_class(model.usage_counts_[:, s : s + 1])[0])
-    kind = ONLY if specific >= 0 else ALTERED if model.alterations_[:, s].any() else SHARED
+def _pattern(model: FittedModel, kinds: list[str], s: int) -> PatternSummary:
+    """Return a pattern without its parts; ``kinds`` says what it is to every class."""
+    owners = [(a, kind) for a, kind in enumerate(kinds) if kind]
+    altered_by = np.flatnonzero(model.alterations_[:, s].any(axis=1)).tolist()
     size = int((model.components_[s] | model.alterations_[:, s].any(axis=0)).sum())
+    usage = model.usage_counts_[:, s].tolist()
     evidence, gain = significant(model.pattern_evidence_[s]), significant(model.pattern_gain_[s])
     stability = None if model.stability_ is None else significant(model.stability_.patterns[s])
-    return PatternSummary(s, kind, specific, size, model.usage_counts_[:, s].tolist(), evidence, gain, stability, [])
+    return PatternSummary(s, owners, altered_by, size, usage, evidence, gain, stability, [])
 
 
-def _strength(model: FittedModel, hits: Ints, pattern: Indices, item: Indices, role: Indices) -> Floats:
+def _strength(model: FittedModel, hits: Ints, rows: TableRows) -> Floats:
     """Return how typical each item is of its pattern: hits times the logarithm of the lift.
 
     An item that all rows have has strength 0. Items of one class are counted in that class only.
     """
-    strength = np.zeros(len(pattern))
+    strength = np.zeros(len(rows.pattern))
     for a, size in enumerate(model.class_counts_):
-        used, count = model.usage_counts_[a, pattern], model.item_counts_[a, item]
-        here = ((role < 0) | (role == a)) & (hits[a] > 0)
+        used, count = model.usage_counts_[a, rows.pattern], model.item_counts_[a, rows.item]
+        here = ((rows.role < 0) | (rows.role == a)) & (hits[a] > 0)
         strength[here] += hits[a, here] * np.log(hits[a, here] / used[here] * size / count[here])
     # Rounded, so that equal items stay in their order whatever the last digit.
     return np.round(strength, 6)
@@ -261,30 +298,29 @@ def answer(
     Examples
     --------
     >>> shops = [ClassSummary("Mainz", "Mainz", 90, 50), ClassSummary("Trier", "Trier", 80, 70)]
-    >>> breakfast = PatternSummary(0, "shared", -1, 4, [50, 40], 30.0, 100.0, None, [])
-    >>> dinner = PatternSummary(1, "only", 1, 3, [0, 30], 20.0, 60.0, None, [])
+    >>> breakfast = PatternSummary(0, [], [1], 4, [50, 40], 30.0, 100.0, None, [])
+    >>> dinner = PatternSummary(1, [(1, "mostly")], [], 3, [2, 30], 20.0, 60.0, None, [])
     >>> answer(shops, [breakfast, dinner])
-    '2 patterns: 1 is shared by both classes, 1 belongs to Trier only; no class alters what is shared.'
+    '2 patterns: 1 is shared by both classes, 1 is mostly in Trier; Trier adds items to 1 of them.'
     """
     if not patterns:
-        chance = ": nothing in these data occurs together more often than chance explains" if tested else " was found"
-        return f"No pattern{chance}."
+        return f"No pattern was found{_not_shown(len(classes)) if tested else ''}."
     total = _count(len(patterns), "pattern")
     weak = "" if tested else _weak_patterns(patterns)
     if len(classes) == 1:
         using = percent(classes[0].reached / classes[0].rows)
         beyond = " of items that occur together more often than chance explains" if tested else ""
         return f"{total}{beyond}; {using} of the rows use some.{weak}"
-    n_using = [sum(count > 0 for count in pattern.usage) for pattern in patterns]
-    by_all = sum(n == len(classes) for n in n_using)
-    by_some = sum(1 < n < len(classes) for n in n_using)
-    everybody = "both classes" if len(classes) == 2 else f"all {len(classes)} classes"
-    parts = [f"{by_all} {_is(by_all)} shared by {everybody}"] if by_all else []
-    if by_some:
-        parts.append(f"{by_some} {_is(by_some)} shared by some of the {len(classes)} classes")
-    parts += _specific_patterns(classes, patterns)
-    altered = _altered_patterns(classes, patterns, by_all + by_some) if can_alter else ""
-    return f"{total}: {', '.join(parts)}{altered}.{_unconfirmed_patterns(patterns)}{weak}"
+    parts = ", ".join(_shared_patterns(classes, patterns) + _patterns_of_classes(classes, patterns))
+    return f"{total}: {parts}{_additions(classes, patterns) if can_alter else ''}.{weak}"
+
+
+def _not_shown(n_classes: int) -> str:
+    """Return as text what a search that found nothing looked for."""
+    together = "that items occur together more often than the sizes of rows and the frequencies of items explain"
+    if n_classes == 1:
+        return f": nothing shows {together}"
+    return f": nothing shows {together}, nor that classes differ in the use of any items"
 
 
 def _weak_patterns(patterns: Sequence[PatternSummary]) -> str:
@@ -296,40 +332,45 @@ def _weak_patterns(patterns: Sequence[PatternSummary]) -> str:
     return f" Chance may explain {which} (evidence below {LITTLE_EVIDENCE} nats)."
 
 
-def _unconfirmed_patterns(patterns: Sequence[PatternSummary]) -> str:
-    """Return a sentence with the number of patterns of one class that are not confirmed; empty if there are none."""
-    own = [pattern for pattern in patterns if pattern.kind == ONLY]
-    unconfirmed = sum(any(part.unconfirmed for part in pattern.parts) for pattern in own)
-    if not unconfirmed:
-        return ""
-    which = f"{unconfirmed} of the {len(own)} patterns of one class" if len(own) > 1 else "the pattern of one class"
-    return f" Not confirmed by Fisher's test (q above {CONFIRMED}): {which}."
+def _shared_patterns(classes: Sequence[ClassSummary], patterns: Sequence[PatternSummary]) -> list[str]:
+    """Return the number of shared patterns as text; the classes are named where all of them use all these patterns."""
+    shared = [pattern for pattern in patterns if not pattern.owners]
+    if not shared:
+        return []
+    everybody = "both classes" if len(classes) == 2 else f"all {len(classes)} classes"
+    by = f" by {everybody}" if all(min(pattern.usage) > 0 for pattern in shared) else ""
+    return [f"{len(shared)} {_is(len(shared))} shared{by}"]
 
 
-def _specific_patterns(classes: Sequence[ClassSummary], patterns: Sequence[PatternSummary]) -> list[str]:
-    """Return the numbers of patterns of one class as text; only the classes with most of them by name."""
-    own = [sum(pattern.specific_class == a for pattern in patterns) for a in range(len(classes))]
-    ranked = sorted((a for a in range(len(classes)) if own[a]), key=lambda a: -own[a])
+def _patterns_of_classes(classes: Sequence[ClassSummary], patterns: Sequence[PatternSummary]) -> list[str]:
+    """Return the numbers of patterns that belong to classes as text; only the most frequent by name."""
+    single = Counter(pattern.owners[0] for pattern in patterns if len(pattern.owners) == 1)
+    several = sum(len(pattern.owners) > 1 for pattern in patterns)
+    ranked = sorted(single, key=lambda owner: (-single[owner], owner))
     named, rest = ranked[:MAX_CLASSES_IN_ANSWER], ranked[MAX_CLASSES_IN_ANSWER:]
-    counts = [(own[a], class_in_sentence(classes[a].name)) for a in named]
+    counts = [(single[owner], f"{owner[1]} in {class_in_sentence(classes[owner[0]].name)}") for owner in named]
     if rest:
-        counts.append((sum(own[a] for a in rest), f"one of {_count(len(rest), 'other class')}"))
-    return [f"{count} {'belongs' if count == 1 else 'belong'} to {owner} only" for count, owner in counts]
+        kinds = " or ".join(kind for kind in (MOSTLY, ONLY) if any(kind == owner[1] for owner in rest))
+        counts.append((sum(single[owner] for owner in rest), f"{kinds} in another class"))
+    if several:
+        counts.append((several, f"{MOSTLY} in some of the {len(classes)} classes"))
+    return [f"{count} {_is(count)} {what}" for count, what in counts]
 
 
-def _altered_patterns(classes: Sequence[ClassSummary], patterns: Sequence[PatternSummary], n_shared: int) -> str:
-    """Return as text how many of the shared patterns are altered, and by which classes."""
-    altered = [pattern for pattern in patterns if pattern.kind == ALTERED]
-    if not n_shared:
-        return ""
-    if not altered:
-        return "; no class alters what is shared"
-    by_class = [sum(any(part.role == a for part in pattern.parts) for pattern in altered) for a in range(len(classes))]
-    named = [f"{n} by {class_in_sentence(entry.name)}" for n, entry in zip(by_class, classes, strict=True) if n]
-    who = f" ({', '.join(named)})" if len(named) <= MAX_CLASSES_IN_ANSWER else f" by {len(named)} classes"
-    if len(altered) == n_shared:
-        return f"; {'the shared one is' if n_shared == 1 else 'all shared ones are'} altered{who}"
-    return f"; {len(altered)} of the shared ones {_is(len(altered))} altered{who}"
+def _additions(classes: Sequence[ClassSummary], patterns: Sequence[PatternSummary]) -> str:
+    """Return as text to how many patterns classes add items, and which classes."""
+    by_class = Counter(a for pattern in patterns for a in pattern.altered_by)
+    if not by_class:
+        return "; no class adds items"
+    if len(by_class) > MAX_CLASSES_IN_ANSWER:
+        altered = sum(bool(pattern.altered_by) for pattern in patterns)
+        return f"; {len(by_class)} classes add items to {altered} of them"
+    counts = [(class_in_sentence(classes[a].name), by_class[a]) for a in sorted(by_class)]
+    if len(patterns) == 1:
+        names = [name for name, _ in counts]
+        return f"; {' and '.join(names)} {'adds' if len(names) == 1 else 'add'} items to it"
+    (first, count), *others = counts
+    return "".join([f"; {first} adds items to {count} of them", *(f", {name} to {n}" for name, n in others)])
 
 
 # ---------------------------------------------------------------------- numbers and names as text

@@ -1,8 +1,8 @@
 """Tests of what is said about classes: that use of a pattern differs, and that a class adds items to it.
 
 Under the null the labels say nothing: within rows of about the same size, any of them might have any label. All
-p-values are for one class against all other rows that the claim is about, together. They hold for every single claim; what the
-choice of a claim costs is added by `evidence.item_choices`, by `added_items` and by `correct`.
+p-values are for one class against all other rows that the claim is about, together. They hold for every single claim;
+what the choice of a claim costs is added by `evidence.item_choices`, by `added_items` and by `correct`.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def render(model: FittedModel | Summary, title: str | None = None) -> str:
         **{name: escape(data[name]) for name in ("version", "date", "title", "answer", "method")},
         "facts": escape(" · ".join(data["facts"])),
         "source": escape(data["method_source"]),
-        **{name: escape(text) for name, text in _meanings(data["tested"], data["exact"]).items()},
+        **{name: escape(text) for name, text in _meanings(data["tested"], data["exact"], len(data["classes"])).items()},
         "outline": f'<ul class="outline">{lines}</ul>',
         "css": css,
         "data": as_json(data),
@@ -71,21 +71,23 @@ def render(model: FittedModel | Summary, title: str | None = None) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _asset("report.html"))
 
 
-def _meanings(tested: bool, exact: bool) -> dict[str, str]:
+def _meanings(tested: bool, exact: bool, n_classes: int) -> dict[str, str]:
     """Return the glossary, which depends on whether the method tests patterns against chance and covers ones only."""
+    or_else = ", or that classes use differently" if n_classes > 1 else ""
     whole = "It has all items of it." if exact else "Not every item of it has to be there."
     if tested:
         return {
-            "pattern_is": "Items (columns) that occur together in the same rows more often than chance explains.",
+            "pattern_is": "Items (columns) that occur together in the same rows more often than the sizes of rows and "
+            f"the frequencies of items explain{or_else}.",
             "use_is": f"The description of the row is shortest with the pattern in it. {whole}",
-            "only_is": "No other class shows significant use of the pattern.",
+            "added_is": "What is not shown is not in the model.",
             "limits": " Small patterns in noisy data may be left out.",
         }
     return {
         "pattern_is": "Items (columns) that this method describes rows by. It does not test whether chance explains "
         "that they occur together: the evidence says so, and may be next to nothing.",
         "use_is": f"The method describes the row by the pattern. {whole}",
-        "only_is": "The method describes no row of another class by the pattern.",
+        "added_is": "This method does not ask whether that can be shown, so look at the q-value.",
         "limits": "",
     }
 
@@ -119,7 +121,7 @@ def outline(summary: Summary) -> list[str]:
     for pattern in summary.patterns[:OUTLINE_PATTERNS]:
         users = zip(pattern.usage, summary.classes, strict=True)
         used = ", ".join(f"{n:,} of {entry.rows:,} {class_in_sentence(entry.name)}" for n, entry in users if n)
-        parts = "; ".join(summary.describe(part, OUTLINE_ITEMS) for part in pattern.parts)
+        parts = "; ".join(text for _, text in summary.describe(pattern, OUTLINE_ITEMS))
         lines.append(f"Pattern {pattern.number} ({used}): {parts}")
     rest = len(summary.patterns) - len(lines)
     return [*lines, f"and {rest:,} more pattern{'s' if rest > 1 else ''}"] if rest else lines
@@ -137,9 +139,8 @@ def model_html(model: FittedModel) -> str:
     body = ""
     for pattern in summary.patterns[:NOTEBOOK_PATTERNS]:
         parts = [
-            f'<span style="border-left:4px solid {colours[part.role]};padding-left:4px">'
-            f"{escape(summary.describe(part, NOTEBOOK_ITEMS))}</span>"
-            for part in pattern.parts
+            f'<span style="border-left:4px solid {colours[role]};padding-left:4px">{escape(text)}</span>'
+            for role, text in summary.describe(pattern, NOTEBOOK_ITEMS)
         ]
         cells = [str(pattern.number), "<br>".join(parts), *(f"{count:,}" for count in pattern.usage)]
         body += f"<tr>{''.join(_cell('td', cell) for cell in cells)}</tr>"

@@ -106,10 +106,10 @@ def _patterns(summary: Summary, kind: str) -> dict[str, Any]:
     position[shown] = np.arange(len(shown))
     patterns = [
         {
-            **_fields(pattern, "number", "kind", "size", "usage"),
+            **_fields(pattern, "number", "kind", "owners", "altered_by", "size", "usage"),
             "carriers": model.carrier_counts_[:, pattern.number].tolist(),
             **_fields(pattern, "evidence", "gain", "stability"),
-            "parts": [_part(summary, pattern, part, limit, position, layout) for part in pattern.parts],
+            "parts": [_part(summary, part, limit, position, layout) for part in pattern.parts],
             "heading": [[int(position[item]), role] for item, role in pattern.title],
         }
         for pattern in summary.patterns
@@ -123,7 +123,7 @@ def _choose_limit(summary: Summary) -> tuple[int, Indices]:
     """Return how many items of a part fit into the page, and which items are then in it."""
     parts = [part.items for pattern in summary.patterns for part in pattern.parts]
     n_classes = len(summary.classes)
-    n_columns = 4 + (summary.model.stability_ is not None)
+    n_columns = 2 + (summary.model.stability_ is not None)
     for limit in LIMITS:
         shown = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(items[:limit] for items in parts)]))
         size = (6 + 5 * n_classes + 9 * n_columns) * sum(min(len(items), limit) for items in parts)
@@ -133,24 +133,14 @@ def _choose_limit(summary: Summary) -> tuple[int, Indices]:
     return limit, shown
 
 
-def _part(
-    summary: Summary, pattern: PatternSummary, part: Part, limit: int, position: Indices, layout: Layout | None
-) -> dict[str, Any]:
+def _part(summary: Summary, part: Part, limit: int, position: Indices, layout: Layout | None) -> dict[str, Any]:
     """Return a part with its strongest items; ``position`` says where the page has an item."""
-    kept, is_specific = part.entries[:limit], pattern.specific_class >= 0
-    data = _fields(part, "role", "kind") | {"size": len(part.items)} | _fields(part, "evidence", "gain")
+    kept = part.entries[:limit]
+    data = _fields(part, "role", "kind") | {"size": len(part.items)}
+    data |= _fields(part, "evidence", "gain", "p_value", "q_value", "stability")
     data |= {"items": position[part.items[:limit]].tolist(), "hits": summary.hits[:, kept].tolist()}
-    if part.role >= 0 and summary.model.stability_ is not None:
-        data["stability"] = part.stability
-    data["doubted"] = part.unconfirmed
-    tests = ("p_value", "q_value")
-    if is_specific:
-        # The pattern was tested as a whole.
-        data |= {name: significant(summary.columns[name][kept[0]], digits=3) for name in tests}
-    for name in ("stability",) if is_specific else (*tests, "stability"):
-        values = summary.columns[name][kept] if name in summary.columns else np.array(np.nan)
-        if not np.isnan(values).all():
-            data[f"item_{name}"] = [significant(value, digits=3) for value in values]
+    if "stability" in summary.columns:
+        data["item_stability"] = [significant(share, digits=3) for share in summary.columns["stability"][kept]]
     if layout is not None:
         # A bit for every place.
         data["places"] = _base64(np.packbits(np.isin(np.arange(layout.n_places), layout.place[part.items])))

@@ -452,7 +452,7 @@ class LocalSearch:
         if self._count_items(shared) < 2:
             return self.data.row_mask
         total = float(state.used.sum() + count_errors(costs, state.errors))
-        worth: Floats = costs.weights * np.log(total / np.maximum(state.errors, 0.5))
+        worth = costs.weights.astype(np.float64) * np.log(total / np.maximum(state.errors, 0.5))
         rows = np.zeros_like(self.data.row_mask)
         kernels.find_carriers(self.data, shared, worth, float(np.log(total / max(used, 1))), rows)
         return rows
@@ -481,7 +481,8 @@ class LocalSearch:
     def claim_evidence(self) -> Floats:
         """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""
         on = self.patterns()
-        adds = (self.state.carry & ~np.logical_and.reduce(self.state.carry, axis=1, keepdims=True)).any(axis=2)
+        shared = np.logical_and.reduce(self.state.carry, axis=1, keepdims=True)
+        adds: Bools = np.logical_or.reduce(self.state.carry & ~shared, axis=2)
         evidence = np.full(adds.shape, np.inf)
         if adds.any():
             use = np.array([self._use_log_p(self.state.carry[s], int(self.state.used[s])) for s in on])

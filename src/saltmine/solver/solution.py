@@ -106,7 +106,7 @@ class Found:
     scores: PatternScores
     items: ItemCounts
     usage: Bools  # (m, r), rows in the order of the input
-    carrier_counts: Ints  # (c, r): rows that have more than half of a pattern's items
+    carrier_counts: Ints  # (c, r): rows that carry a pattern, whether they use it or not
 
     @property
     def rank(self) -> int:

@@ -99,7 +99,7 @@ def search_tall(executor: BlockExecutor[RowBlock], labels: Labels, settings: Sea
 def _draw(executor: BlockExecutor[RowBlock], numbers: Indices, rng: np.random.Generator) -> RowSample:
     """Draw a sample of the rows of all blocks."""
     counts = executor.query(RowBlock.count)
-    edges = np.concatenate([[0], np.cumsum([sizes.sum() for sizes, _ in counts])]).tolist()
+    edges = np.concatenate([[0], np.cumsum([sizes.sum() for sizes, _, _ in counts])]).tolist()
     drawn = draw_rows(numbers, sample_size(len(counts[0][1])), rng)
     own = [(drawn[(begin <= drawn) & (drawn < end)] - begin,) for begin, end in pairwise(edges)]
     rows = np.concatenate(executor.query_each(RowBlock.sample, own))

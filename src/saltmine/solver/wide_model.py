@@ -241,7 +241,7 @@ class WideModel:
     def added_log_p(self) -> tuple[Floats, Bools]:
         """Test what every class adds to every pattern, (R, c); and say where it adds anything."""
         sums, plan = self.sums, self.plan
-        adding = (sums.carried > sums.shared[:, None]) & plan.used.any(axis=1)[:, None]
+        adding: Bools = (sums.carried > sums.shared[:, None]) & (plan.used.sum(axis=1) > 0)[:, None]
         log_p = np.zeros(adding.shape)
         if adding.any():
             packed = self.layout.pack(self.carriers().T)

@@ -72,7 +72,7 @@ function usageBar(pattern, role) {
       : el("span", {
           class: "bar-tick",
           "--share": carriers / rows,
-          title: `${plural(carriers, "row")} with more than half of the items`,
+          title: `${plural(carriers, "row")} that carry it`,
         }),
   );
   const text = used

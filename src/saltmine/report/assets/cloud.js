@@ -61,7 +61,7 @@ function chosenOf(words) {
 
 /** The words with most hits, largest first, with the font size they get. */
 function wordsOf(pattern, width, height) {
-  const words = pattern.parts.flatMap((part) =>
+  const words = drawnParts(pattern).flatMap((part) =>
     part.items.map((item, k) => ({ item, role: part.role, hits: sum(part.hits.map((hits) => hits[k])) })),
   );
   words.sort((a, b) => b.hits - a.hits || a.item - b.item);
@@ -156,9 +156,7 @@ function wordNode(word) {
 
 /** What the colours mean here, and how many words there are of each. */
 function cloudLegend(pattern, drawn) {
-  const entries = pattern.parts.map((part) =>
-    el("span", { class: "legend-entry" }, partTitle(part, pattern), part.doubted ? [" ", doubtNode(part)] : null),
-  );
+  const entries = drawnParts(pattern).map((part) => el("span", { class: "legend-entry" }, partTitle(part)));
   const left = pattern.size - drawn;
   return el("p", { class: "legend" }, entries, left > 0 ? `${plural(left, "word")} not drawn` : null);
 }

@@ -38,8 +38,8 @@ function patternsCsvRow(pattern, part, k) {
     part.kind,
     part.evidence,
     part.gain,
-    part.p_value ?? part.item_p_value?.[k],
-    part.q_value ?? part.item_q_value?.[k],
+    part.p_value,
+    part.q_value,
     ...stability,
     ...figures,
   ];

@@ -4,7 +4,7 @@ const FIRST_SHOWN = 8;
 const MANY_CLASSES = 5;
 
 function contentOf(pattern) {
-  const tables = () => pattern.parts.map((part) => partSection(part, pattern));
+  const tables = () => drawnParts(pattern).map((part) => partSection(part, pattern));
   if (data.kind === "words") return el("div", { class: "card-content" }, cloudOrTable(pattern, tables));
   const picture = data.layout ? pictureOf(pattern) : null;
   const list = el("div", { class: "parts" }, tables());
@@ -14,26 +14,23 @@ function contentOf(pattern) {
 
 function partSection(part, pattern) {
   const numbers = [];
-  if (part.role >= 0 && pattern.kind === "altered") {
+  if (isAdded(part)) {
     if (part.evidence !== null) numbers.push(term(`evidence ${figure(part.evidence)}`, EXPLAINED.evidence));
     if (part.gain !== null) numbers.push(term(`gain ${figure(part.gain)}`, EXPLAINED.gain));
     if (part.stability != null) numbers.push(term(`came back ${percent(part.stability)}`, EXPLAINED.stability));
   }
-  if (part.q_value != null) numbers.push(term(`q ${probability(part.q_value)}`, EXPLAINED.q));
-  if (part.doubted) numbers.push(doubtNode(part));
-  const head = el("div", { class: "part-head" }, el("h4", {}, partTitle(part, pattern)), numbers);
+  const tests = (part.owners || [part]).filter((owner) => owner.q_value !== null);
+  if (tests.length) {
+    const values = tests.map((owner) => probability(owner.q_value)).join(", ");
+    numbers.push(term(`q ${values}`, EXPLAINED.q));
+  }
+  const head = el("div", { class: "part-head" }, el("h4", {}, partTitle(part)), numbers);
   return el("section", { class: "part role", "--role": colourOf(part.role) }, head, itemTable(part, pattern));
-}
-
-/** What the test does not confirm: the whole part, or some of its items. */
-function doubtNode(part) {
-  const some = part.doubted < part.size ? `${count(part.doubted)} of ${count(part.size)} ` : "";
-  return el("strong", { class: "doubt", title: EXPLAINED.q }, `${some}not confirmed`);
 }
 
 /** The items, strongest first. */
 function itemTable(part, pattern) {
-  const columns = classes.length + (part.item_q_value ? 1 : 0) + (part.item_stability ? 1 : 0);
+  const columns = classes.length + (part.item_stability ? 1 : 0);
   const crowd = classes.length > MANY_CLASSES ? " many" : columns > 3 ? " crowded" : "";
   const table = el("table", { class: `items${crowd}` });
   const body = el("tbody");
@@ -50,7 +47,6 @@ function itemHead(part) {
   const heads = [
     el("th", { scope: "col" }, first),
     ...everyClass.map((role) => head(headOf(role))),
-    part.item_q_value ? head(term("q", EXPLAINED.q)) : null,
     part.item_stability ? head(term("back", EXPLAINED.stability)) : null,
   ];
   return el("thead", {}, el("tr", {}, heads));
@@ -80,7 +76,6 @@ function itemRow(part, pattern, k) {
     {},
     el("th", { scope: "row" }, itemNode(item)),
     cells,
-    part.item_q_value ? el("td", { class: "amount" }, probability(part.item_q_value[k])) : null,
     part.item_stability ? el("td", { class: "amount" }, percent(part.item_stability[k])) : null,
   );
 }

@@ -105,7 +105,7 @@ function drawMap() {
     severalClasses
       ? "Each cell: share of the class's rows that use the pattern. "
       : "Share of the rows that use the pattern. ",
-    severalClasses ? "A badge such as +2 says that the class alters the pattern by adding two items. " : "",
+    severalClasses ? "A badge such as +2 says that the class adds two items to the pattern. " : "",
     "Column heads sort, names lead to the pattern.",
   );
   const body = el(
@@ -166,7 +166,7 @@ function mapRow(pattern, most) {
 
 function mapCell(pattern, role, most) {
   const share = usageShare(pattern, role);
-  const added = alterersOf(pattern).includes(role) ? ownSize(pattern, role) : 0;
+  const added = addedSize(pattern, role);
   const { name, rows } = classes[role];
   const text = `${count(pattern.usage[role])} of ${plural(rows, "row")} of ${name} (${percent(share)})`;
   return el(

@@ -17,7 +17,7 @@ function pixelPicture(pattern) {
     "aria-label": `Pixels of pattern ${pattern.number}`,
   });
   picture.append(svg("rect", { class: "paper", x: -0.1, y: -0.1, width: width + 0.2, height: height + 0.2 }));
-  for (const part of pattern.parts) {
+  for (const part of drawnParts(pattern)) {
     const corners = onesOf(part.places).map((place) => [place % width, Math.floor(place / width)]);
     const squares = corners.map(([x, y]) => `M${x + 0.04} ${y + 0.04}h.92v.92h-.92z`).join("");
     picture.append(svg("path", { class: "role", d: squares, "--role": colourOf(part.role) }));
@@ -44,7 +44,7 @@ const LANE = 7;
 function chromosomeStrips(pattern) {
   const chromosomes = data.layout.chromosomes;
   const longest = Math.max(...chromosomes.map((chromosome) => chromosome.bins));
-  const lanes = pattern.parts.map((part) => ({ role: part.role, places: onesOf(part.places) }));
+  const lanes = drawnParts(pattern).map((part) => ({ role: part.role, places: onesOf(part.places) }));
   let first = 0;
   const lines = chromosomes.map((chromosome) => {
     const line = chromosomeLine(chromosome, first, lanes, longest);

@@ -52,22 +52,27 @@ const shareOf = (item, role) => data.items.counts[role][item] / classes[role].ro
 
 // ---------------------------------------------------------------- patterns
 
-const usersOf = (pattern) => everyClass.filter((role) => pattern.usage[role] > 0);
-
 const usageShare = (pattern, role) => pattern.usage[role] / classes[role].rows;
 
-/** Items that a class has for itself in a pattern: those it adds, or all of a pattern that only it uses. */
-const ownSize = (pattern, role) => sum(pattern.parts.filter((part) => part.role === role).map((part) => part.size));
+const isAdded = (part) => part.kind === "added";
 
-/** Classes that alter a pattern which they share. */
-const alterersOf = (pattern) => (pattern.kind === "altered" ? everyClass.filter((role) => ownSize(pattern, role)) : []);
+/** Number of items that a class adds to a pattern. */
+const addedSize = (pattern, role) =>
+  sum(pattern.parts.filter((part) => isAdded(part) && part.role === role).map((part) => part.size));
+
+/** The parts as they are drawn: the items of a pattern of several classes once, with these parts as `owners`. */
+function drawnParts(pattern) {
+  const owned = pattern.parts.filter((part) => part.role >= 0 && !isAdded(part));
+  if (owned.length < 2) return pattern.parts;
+  return [{ ...owned[0], role: -1, owners: owned }, ...pattern.parts.filter(isAdded)];
+}
 
 /** A pattern by its strongest items; names of pixels say less than how many there are. */
 function headingNodes(pattern) {
   if (data.kind === "pixels") return [plural(pattern.size, "pixel")];
   const names = pattern.heading.flatMap(([item, role], k) => [
     k ? ", " : "",
-    pattern.kind === "altered" && role >= 0 ? mark(role) : null,
+    role >= 0 && pattern.altered_by.length ? mark(role) : null,
     el("bdi", {}, itemName(item)),
   ]);
   return pattern.size > pattern.heading.length ? [...names, " …"] : names;
@@ -83,30 +88,26 @@ function headingText(pattern) {
 /** What a pattern is to the classes, in words with their marks. */
 function kindNodes(pattern) {
   if (!severalClasses) return [];
-  const users = usersOf(pattern);
-  if (pattern.kind === "only") return ["only in ", className(users[0])];
-  const shared =
-    users.length === classes.length
-      ? users.length === 2
-        ? "both classes"
-        : "all classes"
-      : plural(users.length, "class");
-  const alterers = alterersOf(pattern);
-  if (!alterers.length) return [`shared by ${shared}`];
-  const named =
-    alterers.length > 3
-      ? [plural(alterers.length, "class")]
-      : alterers.flatMap((role, k) => [k ? ", " : "", className(role)]);
-  return [`shared by ${shared}, altered by `, ...named];
+  const owners = pattern.owners.map(([role]) => role);
+  const kind = owners.length ? [`${pattern.kind} `, ...classNames(owners)] : ["shared"];
+  const { altered_by: alterers } = pattern;
+  if (!alterers.length) return kind;
+  return [...kind, "; ", ...classNames(alterers), alterers.length > 1 ? " add items" : " adds items"];
+}
+
+/** Names of classes; of many, their number. */
+function classNames(roles) {
+  if (roles.length > 3) return [plural(roles.length, "class")];
+  return roles.flatMap((role, k) => [k ? ", " : "", className(role)]);
 }
 
 /** Heading of a part: what its items are. */
-function partTitle(part, pattern) {
+function partTitle(part) {
   const size = ` (${count(part.size)})`;
-  if (part.role < 0) return [mark(-1), severalClasses ? "Common items" : "Items", size];
-  const own = part.kind === "only";
-  if (own) return ["Only in ", className(part.role), size];
-  return [className(part.role), pattern.parts.some((other) => other.role < 0) ? " adds" : " has", size];
+  const kind = part.kind === "only" ? "Only " : "Mostly ";
+  if (part.owners) return [kind, ...classNames(part.owners.map((owner) => owner.role)), size];
+  if (part.role < 0) return [mark(-1), severalClasses ? "Shared items" : "Items", size];
+  return isAdded(part) ? [className(part.role), " adds", size] : [kind, className(part.role), size];
 }
 
 const EXPLAINED = {
@@ -114,13 +115,15 @@ const EXPLAINED = {
     "How far chance is from explaining this: minus the logarithm of a bound on the probability that chance shows " +
     "as much. It is no effect size.",
   gain: "How much longer the description of the data would be without it, in nats. The more, the more it explains.",
-  carriers: "Rows that have more than half of the pattern's items, whether or not the model says that they use it.",
+  carriers:
+    "Rows whose description the pattern would shorten if there were no other pattern, by the items that all classes " +
+    "have in it.",
   stability: "Share of refits, on rows drawn anew, in which it was found again.",
   q:
-    "Fisher's exact test of whether the class has more of it than each of the others, corrected for the number of " +
-    "claims; above 0.05 it is not confirmed. Tested on the rows in which the pattern was found, so on the optimistic " +
-    "side.",
+    "Mostly, only: exact test that a larger share of the rows of the class carries the pattern than of all other rows. " +
+    "Added: that carriers of the class have the added items more often than those of classes that do not add them. " +
+    "Corrected for the number of tests.",
   usage:
     "Rows whose description is shortest with the pattern in it. Not every item of it has to be there. The tick on " +
-    "the bar: rows that have more than half of its items.",
+    "the bar: rows that carry it.",
 };

@@ -12,7 +12,10 @@ const SORTS = {
   stability: ["Came back in refits", (pattern) => pattern.stability ?? -Infinity],
 };
 
-const KINDS = { shared: "Shared as is", altered: "Shared, altered", only: "One class only" };
+const KINDS = { shared: "Shared", mostly: "Mostly one class", only: "Only one class", added: "With added items" };
+
+/** The kinds that there are in a pattern. */
+const kindsOf = (pattern) => [pattern.kind, ...(pattern.altered_by.length ? ["added"] : [])];
 
 /** How far apart the classes are in their use of a pattern. */
 function differenceOf(pattern) {
@@ -60,8 +63,8 @@ function ownerFilter() {
     { id: "owner" },
     el("option", { value: "" }, "Any"),
     group("Used by", "used"),
-    group("Only in", "only"),
-    group("Altered by", "altered"),
+    group("Mostly or only", "own"),
+    group("Added by", "added"),
   );
   select.addEventListener("change", () => update({ owner: select.value }));
   return select;
@@ -69,7 +72,7 @@ function ownerFilter() {
 
 function kindFilter() {
   const buttons = Object.entries(KINDS).map(([kind, label]) => {
-    const amount = data.patterns.filter((pattern) => pattern.kind === kind).length;
+    const amount = data.patterns.filter((pattern) => kindsOf(pattern).includes(kind)).length;
     const button = el(
       "button",
       { type: "button", "aria-pressed": "false", "data-kind": kind, disabled: !amount },
@@ -120,14 +123,15 @@ function isShown(card) {
   return ofKind(card.pattern) && ofOwner(card.pattern) && isFound(card);
 }
 
-const ofKind = (pattern) => !view.kinds.size || view.kinds.has(pattern.kind);
+const ofKind = (pattern) => !view.kinds.size || kindsOf(pattern).some((kind) => view.kinds.has(kind));
 
 function ofOwner(pattern) {
   if (!view.owner) return true;
   const [relation, number] = view.owner.split(" ");
   const role = Number(number);
-  if (relation === "altered") return alterersOf(pattern).includes(role);
-  return pattern.usage[role] > 0 && (relation === "used" || pattern.kind === "only");
+  if (relation === "added") return pattern.altered_by.includes(role);
+  if (relation === "own") return pattern.owners.some(([owner]) => owner === role);
+  return pattern.usage[role] > 0;
 }
 
 const lowerNames = data.items.names.map((_, item) => itemName(item).toLowerCase());
@@ -136,7 +140,7 @@ const lowerNames = data.items.names.map((_, item) => itemName(item).toLowerCase(
 function isFound(card) {
   card.found.hidden = !view.query;
   if (!view.query) return true;
-  const matches = card.pattern.parts.flatMap((part) =>
+  const matches = drawnParts(card.pattern).flatMap((part) =>
     part.items.filter((item) => lowerNames[item].includes(view.query)).map((item) => ({ item, role: part.role })),
   );
   const named = matches

@@ -1,0 +1,155 @@
+"""Kinds: what the patterns of models made by hand are to their classes, and the tails that decide about "only"."""
+
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import poisson
+
+from saltmine.fitted.kinds import (
+    MAX_EXACT_ITEMS,
+    carriers_by_noise,
+    class_kinds,
+    least_items,
+    row_kinds,
+    table_rows,
+    tail_probability,
+)
+
+LEVEL = 0.01
+
+
+def make_model(carriers, q_values=None, rows=100, shares=0.1, n_items=4):
+    """Return a model in which all patterns have the same items; ``carriers`` and ``q_values`` are (c, r)."""
+    carriers = np.array(carriers)
+    c, rank = carriers.shape
+    return SimpleNamespace(
+        components_=np.ones((rank, n_items), dtype=bool),
+        carrier_counts_=carriers,
+        class_counts_=np.full(c, rows),
+        use_q_values_=np.zeros((c, rank)) if q_values is None else np.array(q_values, dtype=float),
+        usage_counts_=carriers,
+        item_counts_=np.full((c, n_items), int(shares * rows)),
+        noise_counts_=np.full((c, n_items), 3),
+        _level=LEVEL,
+    )
+
+
+@pytest.mark.parametrize(
+    ("carriers", "q_values", "expected"),
+    [
+        ([40, 0], [0.001, 1], ["only", ""]),
+        ([40, 0], [0.02, 1], ["", ""]),
+        ([40, 0], [LEVEL, 1], ["only", ""]),
+        ([40, 20], [0.001, 1], ["mostly", ""]),
+        ([40, 21], [0.001, 1], ["", ""]),
+        # A single carrier outside: four items of one row in ten each, noise makes less than one.
+        ([40, 1], [0.001, 1], ["only", ""]),
+        ([40, 5], [0.001, 1], ["mostly", ""]),
+        ([40, 40, 0, 0], [0.001, 0.001, 1, 1], ["mostly", "mostly", "", ""]),
+        ([40, 40, 0, 0], [0.001, 0.5, 1, 1], ["mostly", "", "", ""]),
+        ([0, 0], [0.001, 0.001], ["", ""]),
+        ([40], [np.nan], [""]),
+    ],
+)
+def test_kinds_by_hand(carriers, q_values, expected):
+    model = make_model([[count] for count in carriers], [[q] for q in q_values])
+    assert class_kinds(model)[:, 0].tolist() == expected
+
+
+def test_the_more_frequent_items_are_outside_the_more_carriers_noise_explains():
+    carriers = [[60], [12]]
+    assert class_kinds(make_model(carriers, [[0.001], [1]], shares=0.1))[0, 0] == "mostly"
+    assert class_kinds(make_model(carriers, [[0.001], [1]], shares=0.5))[0, 0] == "only"
+
+
+def test_every_pattern_is_judged_on_its_own():
+    model = make_model([[40, 0, 30], [0, 40, 30], [0, 10, 30]], [[0.001, 1, 1], [1, 0.001, 1], [1, 1, 1]])
+    assert class_kinds(model).tolist() == [["only", "", ""], ["", "mostly", ""], ["", "", ""]]
+
+
+def test_a_pattern_without_shared_items_belongs_to_nobody():
+    model = make_model([[40], [0]], [[0.001], [1]])
+    model.components_[:] = False
+    assert (class_kinds(model) == "").all()
+
+
+def test_without_patterns_there_are_no_kinds():
+    model = make_model(np.zeros((2, 0), int))
+    assert class_kinds(model).shape == (2, 0)
+    rows = table_rows(np.zeros((0, 4), bool), np.zeros((2, 0, 4), bool), np.zeros((2, 0), bool))
+    assert len(rows.pattern) == len(row_kinds(rows, class_kinds(model))) == 0
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(st.floats(0, 1), min_size=3, max_size=3), min_size=1, max_size=7), st.integers(0, 8))
+def test_tails_are_sums_over_all_sets_of_items(columns, least):
+    shares = np.array(columns).T
+    expected = np.zeros(len(shares))
+    for chosen in product([False, True], repeat=shares.shape[1]):
+        if sum(chosen) >= least:
+            expected += np.where(chosen, shares, 1 - shares).prod(axis=1)
+    np.testing.assert_allclose(tail_probability(shares, least), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.5])
+def test_tails_of_many_items_are_close_to_exact_ones(share, monkeypatch):
+    shares = np.full((2, MAX_EXACT_ITEMS + 20), share)
+    least = np.arange(1, shares.shape[1] + 1, 7)
+    near = np.array([tail_probability(shares, k) for k in least])
+    monkeypatch.setattr("saltmine.fitted.kinds.MAX_EXACT_ITEMS", 1000)
+    exact = np.array([tail_probability(shares, k) for k in least])
+    np.testing.assert_allclose(near, exact, atol=0.03)
+    # Items that all rows have vary not at all.
+    assert tail_probability(np.ones((1, 1000)), 1000) == 1
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=12), st.integers(1, 500), st.integers(1, 2000))
+def test_the_least_number_of_items_is_the_first_that_pays(noise, used, more):
+    noise = np.array(noise)
+    total = float(noise.sum() + used + more)
+    price, worth = np.log(total / used), np.log(total / np.maximum(noise, 0.5)).mean()
+    pays = [k for k in range(len(noise) + 1) if (2 * k - len(noise)) * worth > price + 1e-9]
+    least = least_items(noise, used, total)
+    # Where not even all items pay, all of them are asked for.
+    assert least == (pays[0] if pays else len(noise)) or abs((2 * least - len(noise)) * worth - price) < 1e-6
+
+
+def test_carriers_by_noise_are_summed_over_classes():
+    counts, rows = np.array([[10, 20, 30], [5, 5, 0]]), np.array([100, 50])
+    single = [carriers_by_noise(counts[a : a + 1], rows[a : a + 1], 2) for a in range(2)]
+    assert carriers_by_noise(counts, rows, 2) == pytest.approx(sum(single))
+    assert carriers_by_noise(counts, rows, 4 - 1) == pytest.approx(100 * 0.1 * 0.2 * 0.3)
+
+
+def test_only_is_decided_by_the_upper_tail():
+    model = make_model([[90], [0]], [[0.001], [1]], shares=0.5)
+    least = least_items(np.full(4, 6), 90, 90 + 24.0)
+    expected = carriers_by_noise(model.item_counts_[1:], np.array([100]), least)
+    most = max(count for count in range(46) if poisson.sf(count - 1, expected) >= 0.05)
+    for count in range(46):
+        model.carrier_counts_ = np.array([[90], [count]])
+        assert class_kinds(model)[0, 0] == ("only" if count <= most else "mostly")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(0, 4))
+def test_rows_list_shared_items_once_or_for_every_owner(seed, c, rank):
+    rng = np.random.default_rng(seed)
+    components = rng.random((rank, 6)) < 0.5
+    alterations = (rng.random((c, rank, 6)) < 0.2) & ~components
+    owns = rng.random((c, rank)) < 0.3
+    rows = table_rows(components, alterations, owns)
+    listed = list(zip(*(column.tolist() for column in rows), strict=True))
+    expected = []
+    for s in range(rank):
+        shared, owners = np.flatnonzero(components[s]), np.flatnonzero(owns[:, s]).tolist() or [-1]
+        expected += [(s, i, a, False) for a in owners for i in shared]
+        expected += [(s, i, a, True) for a in range(c) for i in np.flatnonzero(alterations[a, s])]
+    assert listed == expected
+    kinds = row_kinds(rows, np.where(owns, "mostly", ""))
+    assert kinds.tolist() == ["added" if adds else "shared" if a < 0 else "mostly" for _, _, a, adds in listed]
