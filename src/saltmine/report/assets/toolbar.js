@@ -12,7 +12,7 @@ const SORTS = {
   stability: ["Came back in refits", (pattern) => pattern.stability ?? -Infinity],
 };
 
-const KINDS = { shared: "Shared", mostly: "Mostly one class", only: "Only one class", added: "With added items" };
+const KINDS = { shared: "Shared", mostly: "Mostly", only: "Only", added: "Added" };
 
 /** The kinds that there are in a pattern. */
 const kindsOf = (pattern) => [pattern.kind, ...(pattern.altered_by.length ? ["added"] : [])];
