@@ -50,8 +50,6 @@ __all__ = [
     "read_whole",
 ]
 
-# Of methods without such a parameter.
-DEFAULT_ALPHA = 0.01
 SEARCHES: dict[str, Callable[[Task, SearchSettings], Solution]] = {"saltmine": mdl_search, "paper": paper_search}
 # The paper's loop takes thousands of steps that add up; saltmine's few are rounded and refined.
 PRECISION: dict[str, type[np.floating[Any]]] = {"saltmine": np.float32, "paper": np.float64}
@@ -65,8 +63,7 @@ def fit_in_memory(
     stacked = StackedMatrix.from_rows(rows, searched.numbers, searched.n_classes, fold=model._folds)
     bits = BitMatrix(stacked.matrix, stacked.blocks, stacked.weights)
     solution = search(stacked, bits) if len(stacked.items) else without_patterns(bits)
-    alpha = float(getattr(model, "alpha", DEFAULT_ALPHA))
-    return collect(solution, stacked, bits, rows, labels, model._folds, alpha)
+    return collect(solution, stacked, bits, rows, labels, model._folds, model._level)
 
 
 def fit_by_description_length(

@@ -57,7 +57,10 @@ def class_kinds(model: FittedModel) -> NDArray[Any]:
         a, items = int(owns[:, s].argmax()), np.flatnonzero(model.components_[s])
         least = least_items(noise[items], int(model.usage_counts_[:, s].sum()), total)
         others = np.flatnonzero(~owns[:, s])
-        expected = carriers_by_noise(model.item_counts_[np.ix_(others, items)], model.class_counts_[others], least)
+        # Rows that use the pattern say nothing about noise.
+        hits = model._items.hits_of(np.full(len(items), s), items, np.full(len(items), -1))
+        counts, rows = model.item_counts_[:, items] - hits, model.class_counts_ - model.usage_counts_[:, s]
+        expected = carriers_by_noise(counts[others], rows[others], least)
         if poisson.sf(outside[a, s] - 1, expected) >= NOISE_LEVEL:
             kinds[a, s] = ONLY
     return kinds
