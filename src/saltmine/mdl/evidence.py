@@ -128,6 +128,21 @@ def count_items(costs: Costs, carry: Bools) -> int:
 
 # ------------------------------------------------------------ patterns
 
+# Rows that a pattern must have: one in so many of all, but no more than five.
+ONE_IN, ENOUGH_ROWS = 40, 5
+
+
+@compiled()
+def min_rows(n_rows: int) -> int:
+    """Return the number of rows that a pattern must have: what two or three rows share is no pattern of many.
+
+    Examples
+    --------
+    >>> min_rows(56), min_rows(150), min_rows(10_000)
+    (2, 3, 5)
+    """
+    return min(max(n_rows // ONE_IN, 2), ENOUGH_ROWS)
+
 
 @compiled(forceinline=True)
 def add_item_evidence(

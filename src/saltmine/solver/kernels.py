@@ -279,6 +279,7 @@ def fit_pattern(
     others = used.sum()
     new = Pattern(start.copy(), np.zeros((c, n), dtype=np.bool_), without.errors.copy())
     items, length = 0, np.inf
+    least = stats.min_rows(data.class_sizes.sum())
     for turn in range(rounds):
         count_cells(data, without, new.rows, cells)
         by_class = rows_by_class(data, new.rows)
@@ -290,7 +291,7 @@ def fit_pattern(
         else:
             choose_items_of_some(seen, ratios, items, new.carry, new.errors)
         items = stats.count_items(costs, new.carry)
-        if items < 2 or used[s] < 2:
+        if items < 2 or used[s] < least:
             break
         if turn > 0:
             extra[s] = code_length.pattern_extra(costs, cells, new.carry)
@@ -317,7 +318,7 @@ def fit_rows(data: Data, state: State, s: int, without: WithoutPattern, carry: B
     for _ in range(rounds):
         count_cells(data, without, rows, cells)
         used = count_rows(data.row_weights, rows, 0, len(rows))
-        if used < 2:
+        if used < stats.min_rows(data.class_sizes.sum()):
             rows[:] = ZERO
             break
         for i in range(n):

@@ -170,7 +170,7 @@ class TallModel:
         view = self._look(s)
         total, used = float(start.errors.sum() + start.used.sum()), max(start.used[s], 2.0)
         rows = self._choose(s, self._rule(start.carry[s], start.errors, total, used))
-        if rows.counts.sum() >= 2:
+        if rows.counts.sum() >= stats.min_rows(int(self.class_sizes.sum())):
             self._put(s, self._fitted(rows, start.carry[s], view))
 
     def _rule(self, carry: Bools, errors: Ints, total: float, used: float) -> RowRule:
@@ -220,7 +220,7 @@ class TallModel:
             else:
                 choose_items_of_some(seen, ratios, items, carry, errors)
             used, items = int(rows.counts.sum()), int(carry.any(axis=0).sum())
-            if items < 2 or used < 2:
+            if items < 2 or used < stats.min_rows(int(self.class_sizes.sum())):
                 break
             if turn > 0:
                 fit = self._fitted(rows, carry, view)

@@ -18,7 +18,7 @@ from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import Layout, count_bits
 from saltmine.mdl.added_items import simes
 from saltmine.mdl.class_tests import correct, size_strata, use_log_p
-from saltmine.mdl.evidence import EvidenceSums, evidence_from_sums, item_choices
+from saltmine.mdl.evidence import EvidenceSums, evidence_from_sums, item_choices, min_rows
 from saltmine.mdl.row_sizes import FrequencyBins, row_shifts
 from saltmine.mdl.scores import ModelSums, ScoreSums, gains, make_model_sums, model_length
 from saltmine.solver.executor import BlockExecutor
@@ -177,7 +177,9 @@ class WideModel:
         best, row = flips.argmax(axis=0), np.arange(flips.shape[1])
         changing = flips[best, row] > 0
         present[best[changing], row[changing]] ^= True
-        trivial = (self._per_class(self.layout.pack(present)).sum(axis=1) < 2) | (self._sums.items < 2)
+        trivial = (self._per_class(self.layout.pack(present)).sum(axis=1) < min_rows(int(self.class_sizes.sum()))) | (
+            self._sums.items < 2
+        )
         present[trivial] = False
         return self.layout.pack(present)
 
