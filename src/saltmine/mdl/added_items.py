@@ -17,6 +17,8 @@ from saltmine.mdl.item_choice import rate_length
 # Items are looked at all together, and the most frequent half, quarter and so on of them: it takes no labels to know
 # which are frequent, and only those that are looked at have to be paid for.
 SHARES = 6
+# So many times the share of rows with most of the added items in the class as in the others, and the p-value of that.
+MIN_RATIO, CLEAR = 1.2, 0.2
 # Shuffles of the labels; from this share of the largest scores on, the tail is taken to be exponential.
 SHUFFLES, TAIL = 64, 0.2
 # With more rows, or cells, than this labels are not shuffled: with so many Simes' inequality is enough.
@@ -24,9 +26,14 @@ MAX_ROWS, MAX_CELLS = 256, 1 << 19
 
 
 def test_added(
-    cells: NDArray[np.uint8], classes: Indices, adding: Bools, strata: Indices, weights: Ints, goal: float
+    cells: NDArray[np.uint8],
+    classes: Indices,
+    added: Bools,
+    strata: Indices,
+    weights: Ints,
+    goal: float,
 ) -> Floats:
-    """Return the logarithm of a p-value for every class, (c,): that its rows have no items more often than the others.
+    """Return the logarithm of a p-value for what every class adds, (c,); 0 where it adds nothing.
 
     Parameters
     ----------
@@ -34,20 +41,21 @@ def test_added(
         The rows that carry the pattern, and all items that a class might add.
     classes, strata : (rows,) int
         The classes of the rows; and groups of rows of about the same size, within which labels are shuffled.
-    adding : (c,) bool
-        The classes to test; others get 0.
+    added : (c, n) bool
+        The items that every class adds.
     weights : (n,) int
         Columns of the input behind every item.
     goal : float
         Labels are shuffled where that may decide whether a class comes down to this logarithm.
     """
-    hits, sizes = hits_by_class(cells, classes, len(adding)), np.bincount(classes, minlength=len(adding))
-    log_p = np.log(2) + simes_log_p(hits, sizes, weights, adding)
+    hits, sizes = hits_by_class(cells, classes, len(added)), np.bincount(classes, minlength=len(added))
+    adding = np.array([_is_clear(cells, classes == a, own, weights) for a, own in enumerate(added)])
+    log_p = np.log(2) + simes_log_p(hits, sizes, weights, added & adding[:, None])
     open_ = adding & (log_p > 3 * goal)
     if open_.any() and len(classes) <= MAX_ROWS and cells.size <= MAX_CELLS:
         thresholds, n_items = _thresholds(hits.sum(axis=0), weights, int(sizes[sizes > 0].min(initial=1)))
         figures = sizes, weights, thresholds, n_items
-        score = count_scores(hits[None], open_, *figures)[0]
+        score = count_scores(hits[None], added, open_, *figures)[0]
         open_ &= score >= -goal
         if open_.any():
             draws = np.random.default_rng(len(classes)).random((SHUFFLES, len(classes)))
@@ -57,6 +65,17 @@ def test_added(
     # However clear the items are, there are only so many ways to draw the rows of a class.
     floor = np.array([-log_choose(int(sizes.sum()), int(size)) for size in sizes])
     return np.where(adding, np.minimum(np.maximum(log_p, floor), 0.0), 0.0)
+
+
+def _is_clear(cells: NDArray[np.uint8], own: Bools, items: Bools, weights: Ints) -> bool:
+    """Return whether many more rows of a class than of all others have most of the items that it adds."""
+    if not items.any() or not own.any() or own.all():
+        return False
+    has_most = 2 * (cells[:, items] @ weights[items]) > weights[items].sum()
+    counts = np.array([(has_most & own).sum()]), np.array([has_most.sum()])
+    rows = np.array([own.sum()]), np.array([len(own)])
+    inside, outside = counts[0] / rows[0], (counts[1] - counts[0]) / (rows[1] - rows[0])
+    return bool(inside[0] >= MIN_RATIO * outside[0] and log_p_value(*counts, *rows) <= np.log(CLEAR))
 
 
 @compiled()
@@ -69,25 +88,25 @@ def hits_by_class(cells: NDArray[np.uint8], classes: Indices, n_classes: int) ->
     return hits
 
 
-def simes_log_p(hits: Ints, sizes: Ints, weights: Ints, adding: Bools) -> Floats:
-    """Return the logarithm of Simes' p-value for every class that adds items, (c,), from the hits of all, (c, n)."""
+def simes_log_p(hits: Ints, sizes: Ints, weights: Ints, added: Bools) -> Floats:
+    """Return the logarithm of Simes' p-value for what every class adds, (c,), from the hits of all items, (c, n)."""
     log_p = np.zeros(hits.shape)
-    test_items(hits, sizes, adding, log_p)
+    test_items(hits, sizes, added, log_p)
     return np.array([simes(of_class, weights, int(weights.sum())) for of_class in log_p])
 
 
 @compiled()
-def test_items(hits: Ints, sizes: Ints, adding: Bools, log_p: Floats) -> None:
-    """Test for every class and item, (c, n), that more rows of the class have it than of all others.
+def test_items(hits: Ints, sizes: Ints, added: Bools, log_p: Floats) -> None:
+    """Test for every class and item that it adds, (c, n), that more rows of the class have it than of all others.
 
-    Only items that most rows of the class have can be added; for the others it is zero.
+    Zero for other items, and for those that most rows of the class do not have.
     """
     c, n = hits.shape
     all_rows = np.array([sizes.sum()])
     for a in range(c):
         for i in range(n):
             log_p[a, i] = 0.0
-            if adding[a] and 2 * hits[a, i] > sizes[a]:
+            if added[a, i] and 2 * hits[a, i] > sizes[a]:
                 all_hits = np.array([hits[:, i].sum()])
                 log_p[a, i] = log_p_value(np.array([hits[a, i]]), all_hits, np.array([sizes[a]]), all_rows)
 
@@ -126,6 +145,7 @@ def shuffled_scores(
     """
     order, labels = np.argsort(strata), classes.copy()
     score = np.empty((SHUFFLES, len(sizes)))
+    any_item = np.ones((len(sizes), cells.shape[1]), dtype=np.bool_)
     for k in range(SHUFFLES):
         first = 0
         for last in range(1, len(order) + 1):
@@ -136,15 +156,19 @@ def shuffled_scores(
                     labels[one], labels[two] = labels[two], labels[one]
                 first = last
         hits = hits_by_class(cells, labels, len(sizes))
-        score[k] = count_scores(hits.reshape(1, *hits.shape), wanted, sizes, weights, thresholds, n_items)[0]
+        figures = sizes, weights, thresholds, n_items
+        score[k] = count_scores(hits.reshape(1, *hits.shape), any_item, wanted, *figures)[0]
     return score
 
 
 @compiled()
-def count_scores(hits: Ints, wanted: Bools, sizes: Ints, weights: Ints, thresholds: Ints, n_items: Ints) -> Floats:
+def count_scores(
+    hits: Ints, items: Bools, wanted: Bools, sizes: Ints, weights: Ints, thresholds: Ints, n_items: Ints
+) -> Floats:
     """Return for every labelling and class, (k, c), how clear it is that items are more frequent.
 
-    ``hits`` is (k, c, n). An item is compared with the classes that most of the time do not have it.
+    ``hits`` is (k, c, n), ``items``, (c, n), are those to count. An item is compared with the classes most of whose
+    rows do not have it.
     """
     labellings, c, n = hits.shape
     score, evidence = np.zeros((labellings, c)), np.empty(n)
@@ -156,7 +180,7 @@ def count_scores(hits: Ints, wanted: Bools, sizes: Ints, weights: Ints, threshol
             count = 0
             clear = np.empty(n, dtype=np.int64)
             for i in range(n):
-                if 2 * hits[k, a, i] <= sizes[a]:
+                if not items[a, i] or 2 * hits[k, a, i] <= sizes[a]:
                     continue
                 other_hits, other_rows = 0, 0
                 for b in range(c):

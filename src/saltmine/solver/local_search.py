@@ -475,8 +475,7 @@ class LocalSearch:
         strata = join_strata(np.bincount(strata, minlength=len(self.strata)))[strata]
         cells = kernels.unpack_cells(self.data.columns, items, places)
         goal = LOCAL * self.log_alpha
-        adding = (carry & ~shared).any(axis=1)
-        return test_added(cells, classes, adding, strata, self.data.costs.weights[items], goal)
+        return test_added(cells, classes, carry[:, items], strata, self.data.costs.weights[items], goal)
 
     def claim_evidence(self) -> Floats:
         """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""

@@ -329,7 +329,7 @@ class TallModel:
         rows, hits = self._count_carriers(s)
         adding = (carry & ~shared).any(axis=1)
         items = ~shared & (self.item_counts > 0)
-        added = simes_log_p(hits[:, items], rows.sum(axis=0), self.costs.weights[items], adding)
+        added = simes_log_p(hits[:, items], rows.sum(axis=0), self.costs.weights[items], carry[:, items])
         return log_p_values(rows, self._all_rows), added, adding
 
     def claim_evidence(self) -> Floats:
