@@ -129,7 +129,7 @@ def count_items(costs: Costs, carry: Bools) -> int:
 # ------------------------------------------------------------ patterns
 
 # Rows that a pattern must have: one in so many of all, but no more than five.
-ONE_IN, ENOUGH_ROWS = 40, 5
+ONE_IN, ENOUGH_ROWS = 300, 5
 
 
 @compiled()
@@ -139,7 +139,7 @@ def min_rows(n_rows: int) -> int:
     Examples
     --------
     >>> min_rows(56), min_rows(150), min_rows(10_000)
-    (2, 3, 5)
+    (2, 2, 5)
     """
     return min(max(n_rows // ONE_IN, 2), ENOUGH_ROWS)
 
