@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from saltmine.arrays import Floats, Ints, Words
+from saltmine.arrays import Indices, Ints, Words
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix, Layout
 from saltmine.data.folding import Weights
@@ -98,28 +98,27 @@ def _collect(model: WideModel, labels: Labels, found: Solution) -> Found:
     """Return the model of all blocks with the counts that the tables need."""
     null_length, n_iter = model.null_length(), found.n_iter + model.turns
     kept = np.array(model.patterns(), dtype=np.intp)
-    score, length, tested, gains = model.length(printed=False), model.length(printed=True), *_test(model, labels)
+    score, length = model.length(printed=False), model.length(printed=True)
     if score >= null_length:
         kept, score, length = kept[:0], null_length, null_length
     usage = model.layout.unpack(model.plan.usage[kept]).T
     items = ItemCounts.joined(model.executor.query(ItemBlock.item_counts, kept, usage))
     carriers = labels.count(labels.unstack(model.carriers()[:, kept]))
     figures = length, score, n_iter, found.history, null_length
-    scores = tested.scores(*gains, model.log_alpha).keep(kept)
+    gain, added_gain = model.gains()
+    scores = _test(model, labels, kept).scores(gain[kept], added_gain[:, kept], model.log_alpha)
     return Found(*figures, scores, items, labels.unstack(usage), carriers)
 
 
-def _test(model: WideModel, labels: Labels) -> tuple[Tested, tuple[Floats, Floats]]:
-    """Test all patterns, by the classes of the labels, and say what they save."""
-    patterns = range(len(model.plan.used))
+def _test(model: WideModel, labels: Labels, kept: Indices) -> Tested:
+    """Test patterns by the classes of the labels; claims are corrected for each other, so only those that stay."""
     added, adding = model.added_log_p()
     numbers = np.sort(labels.numbers)
     strata = size_strata(model.row_sizes, np.ones(len(numbers), dtype=np.int64))
-    tested = Tested(
-        together=np.array([model.together(s) for s in patterns]),
-        choice=np.array([model.item_choice(s) for s in patterns]),
-        use=use_log_p(model.carriers() & model.plan.used.any(axis=1), numbers, labels.n_classes, strata),
-        added=added.T,
-        adding=adding.T,
+    return Tested(
+        together=np.array([model.together(s) for s in kept]),
+        choice=np.array([model.item_choice(s) for s in kept]),
+        use=use_log_p(model.carriers()[:, kept], numbers, labels.n_classes, strata),
+        added=added[kept].T,
+        adding=adding[kept].T,
     )
-    return tested, model.gains()

@@ -69,7 +69,6 @@ class WideModel:
         counts = executor.query(ItemBlock.count)
         self._ones, self.n_items = sum(ones for ones, _, _ in counts), sum(items for _, items, _ in counts)
         sizes, bins = zip(*executor.query(ItemBlock.row_sizes), strict=True)
-        # Rows of the input that are equal count as one here, which changes no group.
         self.row_sizes: Ints = np.sum(sizes, axis=0)
         frequencies = FrequencyBins(*(np.sum(part, axis=0) for part in zip(*bins, strict=True)))
         self._shifts = row_shifts(self.row_sizes, frequencies, int(self.class_sizes.sum()))
@@ -237,8 +236,8 @@ class WideModel:
     def _use_log_p(self) -> Floats:
         """Test that more rows of each class carry each pattern than of the others, (c, R)."""
         rows = self._input_rows
-        strata = size_strata(self.row_sizes, np.ones(len(self.row_sizes), dtype=np.int64))
-        return use_log_p(self.carriers()[rows], self._class_of_row[rows], len(self.class_sizes), strata[rows])
+        strata = size_strata(self.row_sizes[rows], np.ones(len(rows), dtype=np.int64))
+        return use_log_p(self.carriers()[rows], self._class_of_row[rows], len(self.class_sizes), strata)
 
     def added_log_p(self) -> tuple[Floats, Bools]:
         """Test what every class adds to every pattern, (R, c); and say where it adds anything."""
