@@ -400,6 +400,8 @@ class LocalSearch:
             room = max_rank is None or len(self.patterns()) - 1 + n_groups <= max_rank
             if n_groups > 1 and room:
                 starts = [self._rows_of(s, np.asarray(using)[group == k]) for k in range(n_groups)]
+                # The largest first: a few rows that have some of its items by chance would grow into all of it again.
+                starts.sort(key=lambda rows: -int(count_bits(rows, self.data.row_weights)))
                 self._replace([s], starts, force=True)
 
     def truncate(self, max_rank: int) -> None:
