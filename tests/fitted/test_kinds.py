@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import poisson
 
+from saltmine.data.item_counts import ItemCounts
 from saltmine.fitted.kinds import (
     MAX_EXACT_ITEMS,
     carriers_by_noise,
@@ -23,17 +24,32 @@ LEVEL = 0.01
 
 
 def make_model(carriers, q_values=None, rows=100, shares=0.1, n_items=4):
-    """Return a model in which all patterns have the same items; ``carriers`` and ``q_values`` are (c, r)."""
+    """Return a model whose patterns have items of their own; ``carriers`` and ``q_values`` are (c, r).
+
+    Rows that carry a pattern use it and have all of its items; of the others so many have each item.
+    """
     carriers = np.array(carriers)
     c, rank = carriers.shape
+    components = np.repeat(np.eye(rank, dtype=bool), n_items, axis=1)
+    used = carriers @ components
+    n = rank * n_items
+    items = ItemCounts(
+        np.arange(n),
+        components,
+        np.zeros((c, rank, n), dtype=bool),
+        used + (shares * (rows - used)).astype(int),
+        np.full((c, n), 3),
+        used,
+    )
     return SimpleNamespace(
-        components_=np.ones((rank, n_items), dtype=bool),
+        components_=components,
         carrier_counts_=carriers,
         class_counts_=np.full(c, rows),
         use_q_values_=np.zeros((c, rank)) if q_values is None else np.array(q_values, dtype=float),
         usage_counts_=carriers,
-        item_counts_=np.full((c, n_items), int(shares * rows)),
-        noise_counts_=np.full((c, n_items), 3),
+        item_counts_=items.item_counts,
+        noise_counts_=items.noise_counts,
+        _items=items,
         _level=LEVEL,
     )
 
@@ -64,6 +80,15 @@ def test_the_more_frequent_items_are_outside_the_more_carriers_noise_explains():
     carriers = [[60], [12]]
     assert class_kinds(make_model(carriers, [[0.001], [1]], shares=0.1))[0, 0] == "mostly"
     assert class_kinds(make_model(carriers, [[0.001], [1]], shares=0.5))[0, 0] == "only"
+
+
+def test_rows_that_use_a_pattern_do_not_make_its_items_frequent_by_noise():
+    """The same counts of items, of rows that use the pattern and of others."""
+    model = make_model([[60], [25]], [[0.001], [1]], shares=0.3, n_items=3)
+    assert class_kinds(model)[0, 0] == "mostly"
+    model._items.hits[1] = 0
+    model.usage_counts_ = np.array([[60], [0]])
+    assert class_kinds(model)[0, 0] == "only"
 
 
 def test_every_pattern_is_judged_on_its_own():
@@ -129,7 +154,7 @@ def test_carriers_by_noise_are_summed_over_classes():
 def test_only_is_decided_by_the_upper_tail():
     model = make_model([[90], [0]], [[0.001], [1]], shares=0.5)
     least = least_items(np.full(4, 6), 90, 90 + 24.0)
-    expected = carriers_by_noise(model.item_counts_[1:], np.array([100]), least)
+    expected = carriers_by_noise(np.full((1, 4), 50), np.array([100]), least)
     most = max(count for count in range(46) if poisson.sf(count - 1, expected) >= 0.05)
     for count in range(46):
         model.carrier_counts_ = np.array([[90], [count]])
