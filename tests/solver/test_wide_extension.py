@@ -7,24 +7,31 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from scipy.special import xlogy
 
 from saltmine import metrics
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
 from saltmine.data.bits import BitMatrix
 from saltmine.data.folding import Weights
-from saltmine.data.item_counts import ItemCounts, find_carriers
+from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import StackedMatrix
-from saltmine.datasets import make_planted
+from saltmine.mdl import scores as scoring
 from saltmine.mdl.code_length import cross_weights, item_codes
-from saltmine.mdl.evidence import log_likelihood_ratio, log_likelihood_ratios
-from saltmine.mdl.item_choice import FREQUENT
-from saltmine.mdl.scores import make_model_sums
-from saltmine.solver import item_kernels, kernels
+from saltmine.mdl.evidence import log_likelihood_ratio, min_item_evidence
+from saltmine.mdl.item_choice import DIFFERENCE, FREQUENT
+from saltmine.solver import item_kernels, kernels, local_search
 from saltmine.solver.executor import LocalExecutor
 from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.local_search import LocalSearch
-from saltmine.solver.scoring import description_length, null_length, score_model
+from saltmine.solver.scoring import description_length, find_carriers, null_length, score_model
 from saltmine.solver.wide_model import WideModel, WideStart, _added
+from tests.helpers.added import by_simes
+
+
+@pytest.fixture(autouse=True)
+def in_blocks(monkeypatch):
+    """Have models in memory test what classes add as blocks do, which do not shuffle labels."""
+    monkeypatch.setattr(local_search, "test_added", by_simes)
 
 
 def random_data(seed, sizes=(70, 5, 130), n=25, repeated=False, fold=False):
@@ -78,17 +85,40 @@ def whole_model(wide, blocks):
     return BinaryModel(X, V, usage)
 
 
+def scores_of(wide):
+    """Return the scores of all patterns of a model in blocks."""
+    patterns, (added, adding) = range(len(wide.plan.used)), wide.added_log_p()
+    tested = scoring.Tested(
+        together=np.array([wide.together(s) for s in patterns]),
+        choice=np.array([wide.item_choice(s) for s in patterns]),
+        use=wide._use_log_p(),
+        added=added.T,
+        adding=adding.T,
+    )
+    return tested.scores(*wide.gains(), wide.log_alpha)
+
+
+def assert_same_scores(found, expected):
+    for name in ("evidence", "gain", "alteration_gain"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), err_msg=name)
+    for name in expected.claims._fields:
+        np.testing.assert_allclose(getattr(found.claims, name), getattr(expected.claims, name), err_msg=name)
+
+
 @dataclass
 class Case:
-    """A wide model over blocks that hold a given model."""
+    """A wide model over blocks that hold a given model.
+
+    At level 1 no item is left out, so that tests of what classes add are exact whatever they say.
+    """
 
     wide: WideModel
     blocks: list[ItemBlock]
 
     @classmethod
-    def of(cls, bits, model, team, n_blocks=1, alterations=True):
+    def of(cls, bits, model, team, n_blocks=1, alterations=True, alpha=1.0):
         blocks = cut_items(bits, n_blocks)
-        wide = WideModel(LocalExecutor(blocks, team), bits.layout, alterations=alterations, alpha=0.01)
+        wide = WideModel(LocalExecutor(blocks, team), bits.layout, alterations=alterations, alpha=alpha)
         wide._begin(model.rank)
         for block, part in zip(blocks, parts_of(bits.shape[1], n_blocks), strict=True):
             block.take(BinaryModel(model.X[part], model.V[:, part], model.Y))
@@ -144,10 +174,8 @@ def test_what_blocks_add_up_to_is_what_the_whole_data_says(seed, sizes, rank, n_
     assert wide.length(printed=True) == pytest.approx(description_length(bits, model))
     assert wide.length(printed=True) == pytest.approx(dense_length(data, model))
     assert wide.null_length() == pytest.approx(null_length(bits))
-    scores = wide.scores()
-    for name, figures in vars(score_model(bits, model)).items():
-        np.testing.assert_allclose(getattr(scores, name), figures, err_msg=name)
-    np.testing.assert_array_equal(wide.find_carriers(), find_carriers(bits, model))
+    assert_same_scores(scores_of(wide), score_model(bits, model, alpha=1.0))
+    np.testing.assert_array_equal(wide.carriers(), find_carriers(bits, model))
     assert_same(case.model(), model)
 
 
@@ -167,17 +195,17 @@ def test_counts_for_tables_are_those_of_the_whole_data(sizes, rank, n_blocks, re
 def test_gains_are_what_f_loses_without_the_part(sizes, rank, n_blocks, repeated, team):
     data = random_data(3, sizes, repeated=repeated, fold=repeated)
     model = random_model(data, 4, rank)
-    scores = Case.of(bits_of(data), model, team, n_blocks).wide.scores()
+    gain, added_gain = Case.of(bits_of(data), model, team, n_blocks).wide.gains()
     length = dense_length(data, model)
     for s in range(rank):
         without = dense_length(data, model.keep(np.arange(rank) != s))
-        assert scores.gain[s] == pytest.approx(without - length, abs=1e-6)
+        assert gain[s] == pytest.approx(without - length, abs=1e-6)
         for a in range(len(sizes)):
             if model.V[a, :, s].any():
                 without = dense_length(data, without_added(model, a, s))
-                assert scores.alteration_gain[a, s] == pytest.approx(without - length, abs=1e-6)
+                assert added_gain[a, s] == pytest.approx(without - length, abs=1e-6)
             else:
-                assert np.isnan(scores.alteration_gain[a, s])
+                assert np.isnan(added_gain[a, s])
 
 
 @cases
@@ -185,36 +213,50 @@ def test_rows_are_weighed_as_by_the_local_search(sizes, rank, n_blocks, repeated
     data = random_data(5, sizes, repeated=repeated, fold=repeated)
     bits, model = bits_of(data), random_model(data, 6, rank)
     wide = Case.of(bits, model, team, n_blocks).wide
-    weighed = wide.executor.query(ItemBlock.weigh, wide.plan, 5000.0)
-    gains, evidence = (sum(part) for part in zip(*weighed, strict=True))
+    gains = sum(wide.executor.query(ItemBlock.weigh, wide.plan, 5000.0))
     local = LocalSearch(bits, model)
-    ratios = np.zeros(bits.shape[1]), np.zeros(bits.shape[1])
     for s in range(rank):
         without = local._leave_out(s)
         pattern = kernels.Pattern(local.state.usage[s], local.state.carry[s], local.state.errors)
-        log_likelihood_ratios(without.background, wide.plan.density[s], *ratios)
-        expected = np.empty(gains.shape[1]), np.empty(gains.shape[1])
-        kernels.weigh_rows(local.data, without, pattern, 5000.0, ratios, *expected)
-        np.testing.assert_allclose(gains[s], expected[0], atol=1e-8)
-        np.testing.assert_allclose(evidence[s], expected[1], atol=1e-8)
+        expected = np.empty(gains.shape[1])
+        kernels.weigh_rows(local.data, without, pattern, 5000.0, expected)
+        np.testing.assert_allclose(gains[s], expected, atol=1e-8)
 
 
 @cases
 def test_every_part_has_the_evidence_of_the_local_search(sizes, rank, n_blocks, repeated, team):
     data = random_data(7, sizes, repeated=repeated, fold=repeated)
     bits, model = bits_of(data), random_model(data, 8, rank)
-    wide, local = Case.of(bits, model, team, n_blocks).wide, LocalSearch(bits, model)
-    scores = wide.scores()
-    assert wide.patterns() == local.patterns()
-    for s in local.patterns():
+    wide, local = Case.of(bits, model, team, n_blocks).wide, LocalSearch(bits, model, alpha=1.0)
+    assert wide.patterns() == local.patterns() == list(range(rank))
+    added, adding = wide.added_log_p()
+    np.testing.assert_array_equal(adding, model.V.any(axis=1).T)
+    assert adding.any() == (len(sizes) > 1)
+    for s in range(rank):
         assert wide.pattern_evidence(s) == pytest.approx(local.pattern_evidence(s), abs=1e-8)
-        assert scores.evidence[s] == pytest.approx(local.pattern_evidence(s), abs=1e-8)
-        np.testing.assert_allclose(wide.class_evidence(s), local.class_evidence(s), atol=1e-8)
-        added = local.alteration_evidence(s)
-        np.testing.assert_allclose(wide.alteration_evidence(s), added, atol=1e-8)
+        assert wide.together(s) == pytest.approx(local.together(s), abs=1e-8)
+        assert wide.item_choice(s) == pytest.approx(local.item_choice(s), abs=1e-8)
         np.testing.assert_allclose(
-            scores.alteration_evidence[:, s], np.where(np.isinf(added), np.nan, added), atol=1e-8
+            wide._use_log_p()[:, s], local._use_log_p(local.state.carry[s], int(local.state.used[s])), atol=1e-8
         )
+        np.testing.assert_allclose(added[s], local.added_log_p(s), atol=1e-8)
+    np.testing.assert_allclose(wide.claim_evidence(), local.claim_evidence()[:rank], atol=1e-8)
+
+
+def test_items_below_the_level_change_nothing_that_reaches_it(team):
+    reached = []
+    for seed in range(20):
+        data = random_data(seed, (40, 45), n=30)
+        # Every class has an item more often, one of them much more.
+        data.matrix[:40, 3] |= np.random.default_rng(seed).random(40) < 0.3
+        data.matrix[:40, 4] = True
+        bits, model = bits_of(data), random_model(data, seed)
+        every, some = (Case.of(bits, model, team, 2, alpha=alpha).wide.added_log_p()[0] for alpha in (1.0, 0.01))
+        low = every <= np.log(0.01)
+        np.testing.assert_allclose(some[low], every[low])
+        assert (some[~low] > np.log(0.01)).all()
+        reached += [low.any(), (~low).any()]
+    assert np.unique(reached).tolist() == [False, True]
 
 
 def test_what_a_class_adds_can_be_taken_away(team):
@@ -232,7 +274,7 @@ def lengths_of_items(block, plan):
     for i in range(n):
         one, costs = slice(i, i + 1), block.data.costs
         costs = costs._replace(weights=costs.weights[one], codes=costs.codes[one])
-        sums = make_model_sums(rank, c)
+        sums = scoring.make_model_sums(rank, c)
         masks = np.ascontiguousarray(block.masks[:, one])
         item_kernels.sum_items(block.data._replace(columns=block.data.columns[one], costs=costs), plan, masks, sums)
         lengths.append(sums.code[2] + sums.code[1] * plan.log_total + sums.extra[plan.used.any(axis=1)].sum())
@@ -241,7 +283,7 @@ def lengths_of_items(block, plan):
 
 def without_test(plan):
     """Return the plan for which every item shows enough."""
-    return plan._replace(min_evidence=np.full_like(plan.min_evidence, -np.inf), log_total=8.0)
+    return plan._replace(items=np.zeros_like(plan.items), log_total=8.0)
 
 
 @pytest.mark.parametrize("sizes", [(90,), (40, 50), (30, 20, 40)])
@@ -251,7 +293,8 @@ def test_no_choice_of_items_makes_the_description_longer(sizes, alterations, tea
         data = random_data(seed, sizes, n=40)
         case = Case.of(bits_of(data), random_model(data, seed), team, alterations=alterations)
         (block,), plan = case.blocks, case.wide.plan
-        given = block.masks.copy() if alterations else np.bitwise_and.reduce(block.masks, axis=0)
+        # What classes have alone may have to go, for not being shown to differ.
+        given = np.bitwise_and.reduce(block.masks, axis=0)
         for asked, start in ((without_test(plan), 0), (plan, 0), (without_test(plan), given)):
             block.masks[:] = start
             before = lengths_of_items(block, asked)
@@ -286,22 +329,38 @@ class OneItem:
         return length
 
     def is_allowed(self, carried, s, carriers):
-        """Say whether classes show enough to carry the item in a pattern, given the other patterns."""
+        """Say whether classes may carry the item in a pattern, given the other patterns."""
         without = carried.copy()
         without[s] = False
         open_ = ~self.covered(without)
         background = self.column[open_].mean() if open_.any() else 1.0
         ratio = log_likelihood_ratio(background, self.plan.density[s])
-        if carriers.all() and self.plan.of_all[s] and background >= FREQUENT:
-            return True
-        shown = 0.0
-        for a in np.flatnonzero(carriers):
-            rows = self.blocks[a]
-            here = open_[rows] & self.usage[s, rows]
-            ones = np.count_nonzero(here & self.column[rows])
-            shown += ones * ratio[0] + (np.count_nonzero(here) - ones) * ratio[1]
-        of_all, of_some = self.plan.min_evidence[s]
-        return shown >= (of_all if carriers.all() else carriers.sum() * of_some)
+        here = [open_[rows] & self.usage[s, rows] for rows in self.blocks]
+        ones = np.array(
+            [np.count_nonzero(cells & self.column[rows]) for cells, rows in zip(here, self.blocks, strict=True)]
+        )
+        zeros = np.array([np.count_nonzero(cells) for cells in here]) - ones
+        shown = ones[carriers].sum() * ratio[0] + zeros[carriers].sum() * ratio[1]
+        is_shown = shown >= min_item_evidence(self.code, int(self.plan.items[s]))
+        if carriers.all():
+            return is_shown or (self.plan.of_all[s] and background >= FREQUENT)
+        gains = ones - zeros
+        # Classes that gain most come first, and they must have the item more often than the others.
+        return (
+            is_shown
+            and gains[carriers].min() > 0
+            and gains[carriers].min() >= gains[~carriers].max()
+            and differs(ones[carriers].sum(), zeros[carriers].sum(), ones[~carriers].sum(), zeros[~carriers].sum())
+        )
+
+
+def differs(ones, zeros, other_ones, other_zeros):
+    """Say whether a rate is higher than another, by a likelihood ratio."""
+    if ones * other_zeros <= other_ones * zeros:
+        return False
+    counts = np.array([[ones, zeros], [other_ones, other_zeros]])
+    lengths = [-(xlogy(part, part / part.sum())).sum() for part in (counts.sum(axis=0), *counts)]
+    return lengths[0] - lengths[1] - lengths[2] >= DIFFERENCE
 
 
 @pytest.mark.parametrize("asks_evidence", [True, False])
@@ -331,18 +390,27 @@ def test_no_change_of_one_pattern_would_shorten_an_item(sizes, asks_evidence, te
 
 
 def planted_start(fold):
-    """Return planted data with repeated rows and columns, and a start with some of its rows exchanged."""
+    """Return data with repeated rows and columns, and a start with some of the rows exchanged.
+
+    The first class adds 15 items to the first pattern, the second pattern is of the second class only.
+    """
     rng = np.random.default_rng(0)
-    planted = make_planted(150, [40, 50], rank=3, noise=0.03, random_state=1)
-    rows, columns = np.repeat(np.arange(90), rng.integers(1, 4, 90)), np.repeat(np.arange(150), rng.integers(1, 4, 150))
-    data = StackedMatrix.from_rows(planted.X[rows][:, columns], planted.y[rows], 2, fold=fold)
-    usage = (planted.usage ^ (rng.random(planted.usage.shape) < 0.05))[rows]
+    y, usage = np.repeat([0, 1], [60, 70]), np.zeros((130, 3), dtype=bool)
+    usage[:20, 0], usage[60:85, 0], usage[85:110, 1], usage[20:35, 2], usage[110:125, 2] = True, True, True, True, True
+    carried = np.zeros((2, 3, 150), dtype=bool)
+    carried[:, 0, :20], carried[0, 0, 20:35], carried[:, 1, 40:60], carried[:, 2, 60:80] = True, True, True, True
+    cells = np.concatenate([usage[y == a].astype(int) @ carried[a] > 0 for a in range(2)])
+    cells ^= rng.random(cells.shape) < 0.03
+    rows, columns = (np.repeat(np.arange(size), rng.integers(1, 4, size)) for size in cells.shape)
+    data = StackedMatrix.from_rows(cells[rows][:, columns], y[rows], 2, fold=fold)
+    start = (usage ^ (rng.random(usage.shape) < 0.05))[rows]
     bits = bits_of(data)
-    return data, bits, WideStart(bits.layout.pack(usage[data.order].T), np.full(3, 0.8), np.full(3, 0.1), 2.0)
+    whole = WideStart(bits.layout.pack(start[data.order].T), np.full(3, 0.8), np.full(3, 0.1), 2.0)
+    return data, bits, whole, carried[:, :, columns]
 
 
 def run(fold, n_blocks, team, alterations=True):
-    data, bits, start = planted_start(fold)
+    data, bits, start, _ = planted_start(fold)
     blocks = cut_items(bits, n_blocks)
     wide = WideModel(LocalExecutor(blocks, team), bits.layout, alterations=alterations, alpha=0.01)
     wide.run(start)
@@ -358,9 +426,8 @@ def test_neither_blocks_nor_folding_change_the_model(fold, n_blocks, team):
     assert_same(found, unfolded)
     length = wide.length(printed=False)
     assert length == pytest.approx(expected.length(printed=False)) == pytest.approx(LocalSearch(bits, model).length)
-    scores = wide.scores()
-    for name, figures in vars(expected.scores()).items():
-        np.testing.assert_allclose(getattr(scores, name), figures, err_msg=name)
+    assert_same_scores(scores_of(wide), scores_of(expected))
+    np.testing.assert_allclose(wide.claim_evidence(), LocalSearch(bits, model).claim_evidence()[:3])
     assert found.X.any()
     assert found.V.any()
 
@@ -370,11 +437,18 @@ def test_a_wide_model_has_planted_patterns_and_nothing_that_chance_explains(team
         wide, found, bits, model = run(True, 2, team, alterations)
         assert wide.length(printed=False) < wide.null_length()
         assert wide.length(printed=True) == pytest.approx(description_length(bits, model))
-        scores = wide.scores().keep(np.array(wide.patterns()))
-        assert len(scores.evidence) > 0
-        assert (scores.evidence >= -np.log(0.01)).all()
-        assert (scores.alteration_evidence >= -np.log(0.01))[~np.isnan(scores.alteration_evidence)].all()
+        assert wide.patterns() == [0, 1, 2]
+        assert all(wide.pattern_evidence(s) >= -np.log(0.01) for s in range(3))
+        assert (wide.claim_evidence() >= -np.log(0.01)).all()
         assert found.V.any() == alterations
+        if alterations:
+            carried = planted_start(True)[3]
+            shared = carried.all(axis=0).T
+            # Of some 120 shared items and 30 added ones.
+            assert np.count_nonzero(found.X ^ shared) <= 3
+            assert np.count_nonzero(found.V ^ (carried.transpose(0, 2, 1) & ~shared)) <= 3
+            # Nothing but what the first class adds to the first pattern.
+            assert np.argwhere(np.isfinite(wide.claim_evidence())).tolist() == [[0, 0]]
 
 
 def test_a_start_of_pure_chance_comes_to_nothing(team):
