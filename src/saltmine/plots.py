@@ -26,7 +26,7 @@ class Plots:
     --------
     >>> from saltmine import CSalt
     >>> from saltmine.datasets import make_planted
-    >>> planted = make_planted(60, [40, 40], rank=2, noise=0.01, random_state=0)
+    >>> planted = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
     >>> model = CSalt(random_state=0).fit(planted.X, planted.y)
     >>> model.plot.usage().get_xlabel()
     'pattern'

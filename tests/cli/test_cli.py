@@ -208,7 +208,7 @@ def test_generate_fit_and_score_planted_data(tmp_path):
         "generate",
         tmp_path / "planted.csv",
         "--rows",
-        "120,100",
+        "240,200",
         "--columns",
         "100",
         "--patterns",
@@ -273,10 +273,10 @@ def test_without_classes_primp_looks_for_patterns(folder, tmp_path):
 
 def test_new_matrices_are_aligned_by_name(tmp_path):
     rng = np.random.default_rng(0)
-    lines = [" ".join(f"i{k}" for k in np.flatnonzero(row)) for row in rng.random((60, 20)) < 0.3]
-    lines[:20] = ["i0 i1 i2 i3 i4"] * 20
+    lines = [" ".join(f"i{k}" for k in np.flatnonzero(row)) for row in rng.random((120, 20)) < 0.3]
+    lines[:40] = ["i0 i1 i2 i3 i4"] * 40
     (tmp_path / "old.dat").write_text("\n".join(lines) + "\n")
-    (tmp_path / "labels.txt").write_text("a\nb\n" * 30)
+    (tmp_path / "labels.txt").write_text("a\nb\n" * 60)
     out = tmp_path / "out"
     assert run("fit", tmp_path / "old.dat", "--labels", tmp_path / "labels.txt", "-o", out).exit_code == 0
     (tmp_path / "new.dat").write_text("new i4 i3 i2 i1 i0\ni19\n")

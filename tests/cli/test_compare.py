@@ -52,14 +52,19 @@ def test_sizes_and_kinds_are_counted_by_hand():
     X[2:4, 3:5] = True  # the second class adds two items
     X[4:6, 5:9] = True  # the second class only
     y = [0, 0, 1, 1, 1, 1, 0, 0]
-    model = CSalt(random_state=0).fit(np.repeat(X, 10, axis=0), np.repeat(y, 10))
+    X, y = np.repeat(X, 10, axis=0), np.repeat(y, 10)
+    # All rows have as many items, so that sizes say nothing about classes.
+    more, rng = np.zeros((80, 60), dtype=bool), np.random.default_rng(0)
+    for row, size in zip(more, X.sum(axis=1), strict=True):
+        row[rng.choice(60, 6 - size, replace=False)] = True
+    model = CSalt(random_state=0).fit(np.concatenate([X, more], axis=1), y)
     found = figures(model)
     counts = [found[column] for column in ("patterns", "shared", "mostly", "only", "added")]
     assert counts == [2, 1, 0, 1, 1]
     # 3 items in one class and 5 in the other, and 4.
     assert found["items"] == pytest.approx((4 + 4) / 2)
     assert found["rows"] == pytest.approx((40 + 20) / 2)
-    assert found["rss"] == 0
+    assert found["rss"] == more.sum()
 
 
 def test_a_model_without_patterns_has_no_sizes():

@@ -34,7 +34,7 @@ def small_samples(monkeypatch):
 
 @pytest.fixture(scope="module")
 def planted():
-    return make_planted(2000, [60, 60], rank=4, noise=0.02, random_state=1)
+    return make_planted(2000, [120, 120], rank=4, noise=0.02, random_state=2)
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,7 @@ def searches(monkeypatch):
 
 @pytest.fixture(scope="module")
 def planted():
-    return make_planted(3000, [60, 60], rank=4, noise=0.02, random_state=1)
+    return make_planted(3000, [160, 160], rank=4, noise=0.02, random_state=1)
 
 
 def with_odd_columns(planted, seed=0):

@@ -455,7 +455,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         --------
         >>> from saltmine import CSalt
         >>> from saltmine.datasets import make_planted
-        >>> p = make_planted(60, [80, 80], rank=2, noise=0.01, random_state=0)
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
         >>> model = CSalt(random_state=0).fit(p.X, p.y)
         >>> model.assess_stability(p.X, p.y, refits=2, random_state=0).patterns.shape == (model.n_components_,)
         True

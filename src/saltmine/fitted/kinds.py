@@ -38,10 +38,10 @@ def class_kinds(model: FittedModel) -> NDArray[Any]:
     Examples
     --------
     >>> from saltmine import CSalt
-    >>> X = np.repeat([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]], 20, axis=0)
-    >>> model = CSalt(random_state=0).fit(X, np.repeat(["a", "a", "b", "b"], 20))
-    >>> class_kinds(model)[:, :1].tolist()
-    [['only'], ['']]
+    >>> X = np.repeat([[1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1]], 20, axis=0)
+    >>> model = CSalt(random_state=0).fit(X, np.repeat(["a", "b"], 20))
+    >>> class_kinds(model).tolist()
+    [['only', ''], ['', 'only']]
     """
     carriers, sizes = model.carrier_counts_, model.class_counts_[:, None]
     outside, rows_outside = carriers.sum(axis=0) - carriers, sizes.sum() - sizes

@@ -142,7 +142,7 @@ class Summary:
     --------
     >>> from saltmine import CSalt
     >>> from saltmine.datasets import make_planted
-    >>> planted = make_planted(120, [100, 100], rank=3, noise=0.02, random_state=0)
+    >>> planted = make_planted(120, [200, 200], rank=3, noise=0.02, random_state=0)
     >>> summary = Summary(CSalt(random_state=0).fit(planted.X, planted.y))
     >>> len(summary.patterns), summary.answer[:11]
     (3, '3 patterns:')

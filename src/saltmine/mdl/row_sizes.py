@@ -34,7 +34,7 @@ def frequency_bins(item_counts: Ints, weights: Ints, n_rows: int) -> FrequencyBi
 
     Examples
     --------
-    >>> frequency_bins(np.array([1, 5, 5, 10]), np.ones(4, dtype=int), 10).items.sum()
+    >>> int(frequency_bins(np.array([1, 5, 5, 10]), np.ones(4, dtype=int), 10).items.sum())
     3
     """
     every = weights

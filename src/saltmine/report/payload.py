@@ -39,10 +39,10 @@ def payload(model: FittedModel | Summary, title: str | None = None) -> dict[str,
     --------
     >>> from saltmine import CSalt
     >>> from saltmine.datasets import make_planted
-    >>> planted = make_planted(120, [100, 100], rank=3, noise=0.02, random_state=0)
+    >>> planted = make_planted(120, [200, 200], rank=3, noise=0.02, random_state=0)
     >>> data = payload(CSalt(random_state=0).fit(planted.X, planted.y), title="Planted")
     >>> data["title"], data["shape"], len(data["patterns"])
-    ('Planted', [200, 120], 3)
+    ('Planted', [400, 120], 3)
     """
     summary = model if isinstance(model, Summary) else Summary(model)
     model, found = summary.model, bool(summary.patterns)
