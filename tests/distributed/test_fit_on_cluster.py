@@ -23,6 +23,7 @@ from tests.helpers.lazy_data import of_dask, of_npz, of_parquet, of_sparse_dask,
 
 SAMPLE = 300
 FIGURES = ("description_length_", "null_description_length_", "pattern_evidence_", "pattern_gain_", "alteration_gain_")
+CLAIMS = ("use_p_values_", "use_q_values_", "alteration_p_values_", "alteration_q_values_")
 FACTORS = ("components_", "alterations_", "usage_", "item_counts_", "noise_counts_", "usage_counts_", "class_counts_")
 
 
@@ -73,7 +74,7 @@ def expected(cells, planted):
 def assert_same_fit(model, expected):
     for name in FACTORS:
         np.testing.assert_array_equal(getattr(model, name), getattr(expected, name), err_msg=name)
-    for name in (*FIGURES, "alteration_evidence_"):
+    for name in (*FIGURES, *CLAIMS):
         np.testing.assert_allclose(getattr(model, name), getattr(expected, name), rtol=1e-9, err_msg=name)
     for name in ("carrier_counts_", "classes_", "row_labels_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(expected, name), err_msg=name)
@@ -153,7 +154,7 @@ def test_the_best_of_several_starts(cells, planted, client):
 
 @pytest.mark.parametrize("make", [np.zeros, np.ones])
 def test_data_that_says_nothing(make, planted, client):
-    X = make((120, 1000), dtype=np.uint8)
+    X = make((240, 1000), dtype=np.uint8)
     here = CSalt(random_state=0).fit(X, planted.y)
     there = CSalt(random_state=0, client=client).fit(of_dask(X, None), planted.y)
     assert there.n_components_ == here.n_components_ == 0
@@ -165,7 +166,7 @@ def test_names_come_along(cells, planted, client, tmp_path):
     assert model.n_components_ > 1
     assert set(model.patterns()["item"]) <= {f"item {column}" for column in range(cells.shape[1])}
     named = CSalt(random_state=0).fit(
-        of_dask(cells, None), planted.y, item_names=[f"gene {k}" for k in range(2000)], row_names=list(range(120))
+        of_dask(cells, None), planted.y, item_names=[f"gene {k}" for k in range(2000)], row_names=list(range(240))
     )
     assert set(named.patterns()["item"]) <= {f"gene {column}" for column in range(cells.shape[1])}
     assert list(named.row_names_[:2]) == ["0", "1"]
@@ -249,7 +250,7 @@ def assert_refused(error, sentence, model, X, y):
 def test_bad_settings_are_refused_before_anything_is_read(use_cluster, cells, planted, client):
     unread = of_dask(cells, None).map_blocks(fail_to_read, dtype=np.uint8)
     where = client if use_cluster else None
-    assert_refused(ValueError, "X has 120 rows, but y has 119 labels", CSalt(client=where), unread, planted.y[1:])
+    assert_refused(ValueError, "X has 240 rows, but y has 239 labels", CSalt(client=where), unread, planted.y[1:])
     sentence = "fitted in blocks, which only algorithm='saltmine' does"
     assert_refused(ValueError, sentence, CSalt(algorithm="paper", client=where), unread, planted.y)
     assert_refused(ValueError, "item_names", NamedFit(client=where), unread, planted.y)

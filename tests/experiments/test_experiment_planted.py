@@ -71,8 +71,8 @@ def test_a_run_says_how_near_the_method_came(method):
         "share": 0.5,
         "rank": 3,
         "noise": 0.0,
-        "columns": 100,
-        "rows": 120,
+        "columns": 200,
+        "rows": 240,
         "seed": 4,
     }
     found = measure(task)

@@ -8,10 +8,15 @@ import scipy.sparse as sp
 
 from saltmine import CSalt, Primp, load
 from saltmine.data import blocks
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
+from saltmine.data.stacking import StackedMatrix
 from saltmine.datasets import make_planted
 from saltmine.distributed import executor
 from saltmine.metrics import description_length, f_measure
-from saltmine.solver import wide
+from saltmine.solver import local_search, wide
+from saltmine.solver.scoring import score_model
+from tests.helpers.added import by_simes
 from tests.helpers.models import assert_same_model
 
 SAMPLE = 300
@@ -88,6 +93,41 @@ def test_a_sample_is_enough_to_find_planted_patterns(planted, searches, monkeypa
     assert len(searches) == 1
     assert f_measure(planted, found) > f_measure(planted, whole) - 0.02
     assert f_measure(planted, found) > 0.9
+
+
+def with_chance(model, rng):
+    """Return a model of a sample with patterns of random rows and items as well."""
+    n, c, more = len(model.X), len(model.V), 3
+    X, Y = (np.concatenate([part, rng.random((len(part), more)) < 0.1], axis=1) for part in (model.X, model.Y))
+    return BinaryModel(X, np.concatenate([model.V, np.zeros((c, n, more), dtype=bool)], axis=2), Y)
+
+
+def test_scores_and_claims_are_those_of_the_same_patterns_in_memory(planted, monkeypatch):
+    """Patterns that did not stay, as those of chance, are no claims that others were corrected for."""
+    ranks = []
+
+    def search(*arguments):
+        found = original(*arguments)
+        found.model = with_chance(found.model, np.random.default_rng(0))
+        ranks.append(found.model.rank)
+        return found
+
+    original = wide.search_sample
+    monkeypatch.setattr(wide, "search_sample", search)
+    monkeypatch.setattr(local_search, "test_added", by_simes)
+    fitted = CSalt(random_state=0).fit(planted.X, planted.y)
+    assert 1 < fitted.n_components_ < ranks[0]
+    stacked = StackedMatrix.from_rows(planted.X, planted.y, 2)
+    components, alterations = fitted.components_[:, stacked.items], fitted.alterations_[:, :, stacked.items]
+    model = BinaryModel(components.T.copy(), alterations.transpose(0, 2, 1).copy(), fitted.usage_[stacked.order])
+    expected = score_model(BitMatrix(stacked.matrix, stacked.blocks), model)
+    np.testing.assert_allclose(fitted.pattern_evidence_, expected.evidence)
+    np.testing.assert_allclose(fitted.pattern_gain_, expected.gain)
+    np.testing.assert_allclose(fitted.alteration_gain_, expected.alteration_gain)
+    claims = fitted.use_p_values_, fitted.use_q_values_, fitted.alteration_p_values_, fitted.alteration_q_values_
+    for found, wanted in zip(claims, expected.claims, strict=True):
+        np.testing.assert_allclose(found, wanted)
+    assert np.isfinite(fitted.alteration_q_values_).any()
 
 
 @pytest.mark.parametrize("fold", [True, False])
@@ -173,7 +213,8 @@ def test_tables_files_and_reports(planted, tmp_path):
     model = CSalt(random_state=0).fit(X, planted.y, item_names=names)
     table = model.patterns()
     assert len(table) == model.components_.sum() + model.alterations_.sum()
-    for pattern, rows in table[table["role"] == "shared"].groupby("pattern"):
+    assert set(table["kind"]) > {"added"}
+    for pattern, rows in table[table["kind"] != "added"].groupby("pattern"):
         assert set(rows["item"]) == {names[column] for column in np.flatnonzero(model.components_[pattern])}
     model.save(tmp_path / "wide.salt")
     again = load(tmp_path / "wide.salt")
