@@ -251,7 +251,7 @@ class WideModel:
             entries, found = (np.concatenate(part) for part in parts)
             for s, a in np.argwhere(adding).tolist():
                 own = (entries[:, 0] == s) & (entries[:, 1] == a)
-                log_p[s, a] = simes(found[own], entries[own, 2], self.n_items)
+                log_p[s, a] = simes(found[own], entries[own, 2], self.n_items - int(sums.shared[s]))
         return log_p, adding
 
     def claim_evidence(self) -> Floats:
