@@ -171,12 +171,14 @@ def count_scores(hits: Ints, wanted: Bools, sizes: Ints, weights: Ints, threshol
             order = np.argsort(-evidence[:count])
             for t in range(len(thresholds)):
                 found, next_level = 0, 1
-                for j in order:
-                    if frequency[clear[j]] < thresholds[t]:
-                        continue
-                    found += weights[clear[j]]
+                for place in range(count):
+                    j = order[place]
+                    if frequency[clear[j]] >= thresholds[t]:
+                        found += weights[clear[j]]
+                    # Items that are equally clear count together, whatever their order.
+                    is_last = place + 1 == count or evidence[order[place + 1]] != evidence[j]
                     # At the first item, the second, the fourth and so on.
-                    if found >= next_level:
+                    if is_last and found >= next_level:
                         next_level = 2 * found
                         expected = n_items[t] * np.exp(-evidence[j])
                         if found > expected:
