@@ -61,9 +61,7 @@ def test_a_p_value_is_the_share_of_labellings_that_show_as_much():
     strata, carries = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1]), np.array([1, 1, 0, 0, 1, 1, 0, 1, 0], dtype=bool)
     classes = np.array([0, 0, 1, 1, 0, 0, 1, 0, 1])
     hits = int((carries & (classes == 0)).sum())
-    labellings = [
-        (*first, *second) for first in combinations(range(5), 3) for second in combinations(range(5, 9), 2)
-    ]
+    labellings = [(*first, *second) for first in combinations(range(5), 3) for second in combinations(range(5, 9), 2)]
     as_many = sum(carries[list(rows)].sum() >= hits for rows in labellings)
     figures = [
         [int(chosen[strata == g].sum()) for g in (0, 1)]

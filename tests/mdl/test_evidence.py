@@ -32,7 +32,9 @@ def test_the_weights_of_all_sets_of_items_sum_to_at_most_one(counts):
     n = len(counts)
     assert np.exp(-codes).sum() == pytest.approx(1)
     weights = [
-        np.exp(-item_choices(n, k, codes[list(items)].sum())) for k in range(1, n + 1) for items in combinations(range(n), k)
+        np.exp(-item_choices(n, k, codes[list(items)].sum()))
+        for k in range(1, n + 1)
+        for items in combinations(range(n), k)
     ]
     assert 0 < sum(weights) <= 1 + 1e-9
 
@@ -65,7 +67,9 @@ def test_rows_are_chosen_from_all_or_from_every_class(sizes):
         by_class *= int(np.prod([comb(int(size), k) for size, k in zip(sizes, used, strict=True)]))
         assert row_choices(sizes, np.array(used)) == pytest.approx(np.log(min(of_all, by_class)))
     # A pattern of one class is cheaper than one of as many rows of all.
-    assert row_choices(np.array([50, 950]), np.array([50, 0])) < row_choices(np.array([50, 950]), np.array([5, 45])) - 50
+    assert (
+        row_choices(np.array([50, 950]), np.array([50, 0])) < row_choices(np.array([50, 950]), np.array([5, 45])) - 50
+    )
 
 
 def test_the_likelihood_ratio_is_one_on_average_under_chance_and_zero_for_frequent_items():
@@ -101,7 +105,9 @@ def test_pattern_evidence_is_that_of_its_items_less_all_choices(seed, c):
         shared = items & carry.all(axis=0)
         parts = [shared, *(items & carry & ~carry.all(axis=0))]
         choices = [
-            item_choices(costs.n_items, int(costs.weights[part].sum()), float((costs.weights * costs.codes)[part].sum()))
+            item_choices(
+                costs.n_items, int(costs.weights[part].sum()), float((costs.weights * costs.codes)[part].sum())
+            )
             for part in parts
         ]
         return (costs.weights * shown)[items].sum() - sum(choices) - price

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.compiled import compiled
-from saltmine.mdl.class_tests import log_choose, log_p_value
+from saltmine.mdl.class_tests import count_by_stratum, log_choose, log_p_value
 from saltmine.mdl.item_choice import rate_length
 
 # Items are looked at all together, and the most frequent half, quarter and so on of them: it takes no labels to know
@@ -41,8 +41,10 @@ def test_added(
     goal : float
         Labels are shuffled where that may decide whether a class comes down to this logarithm.
     """
-    hits, sizes = hits_by_class(cells, classes, len(adding)), np.bincount(classes, minlength=len(adding))
-    log_p = np.log(2) + simes_log_p(hits, sizes, weights, adding)
+    by_group = hits_by_group(cells, classes, strata, len(adding))
+    rows = count_by_stratum(np.ones((len(classes), 1), dtype=bool), classes, len(adding), strata)[0]
+    hits, sizes = by_group.sum(axis=0), rows.sum(axis=0)
+    log_p = np.log(2) + simes_log_p(by_group, rows, weights, adding)
     open_ = adding & (log_p > 3 * goal)
     if open_.any() and len(classes) <= MAX_ROWS and cells.size <= MAX_CELLS:
         thresholds, n_items = _thresholds(hits.sum(axis=0), weights, int(sizes[sizes > 0].min(initial=1)))
@@ -55,7 +57,7 @@ def test_added(
             for a in np.flatnonzero(open_):
                 log_p[a] = min(log_p[a], np.log(2) + _log_tail(float(score[a]), again[:, a]))
     # However clear the items are, there are only so many ways to draw the rows of a class.
-    floor = np.array([-log_choose(int(sizes.sum()), int(size)) for size in sizes])
+    floor = -np.array([[log_choose(int(group.sum()), int(size)) for size in group] for group in rows]).sum(axis=0)
     return np.where(adding, np.minimum(np.maximum(log_p, floor), 0.0), 0.0)
 
 
@@ -69,27 +71,44 @@ def hits_by_class(cells: NDArray[np.uint8], classes: Indices, n_classes: int) ->
     return hits
 
 
+@compiled()
+def hits_by_group(cells: NDArray[np.uint8], classes: Indices, strata: Indices, n_classes: int) -> Ints:
+    """Count the rows of every group of rows and every class that have each item, (G, c, n)."""
+    n_strata = 1
+    for j in range(len(strata)):
+        n_strata = max(n_strata, strata[j] + 1)
+    hits = np.zeros((n_strata, n_classes, cells.shape[1]), dtype=np.int64)
+    for j in range(len(classes)):
+        for i in range(cells.shape[1]):
+            hits[strata[j], classes[j], i] += cells[j, i]
+    return hits
+
+
 def simes_log_p(hits: Ints, sizes: Ints, weights: Ints, adding: Bools) -> Floats:
-    """Return the logarithm of Simes' p-value for every class that adds items, (c,), from the hits of all, (c, n)."""
-    log_p = np.zeros(hits.shape)
+    """Return the logarithm of Simes' p-value for every class that adds items, (c,).
+
+    ``hits``, (G, c, n), and ``sizes``, (G, c), are counts of groups of rows of about the same size.
+    """
+    log_p = np.zeros(hits.shape[1:])
     test_items(hits, sizes, adding, log_p)
     return np.array([simes(of_class, weights, int(weights.sum())) for of_class in log_p])
 
 
 @compiled()
 def test_items(hits: Ints, sizes: Ints, adding: Bools, log_p: Floats) -> None:
-    """Test for every class and item, (c, n), that more rows of the class have it than of all others.
+    """Test for every class and item, (c, n), that more rows of the class have it than of all others of their size.
 
-    Only items that most rows of the class have can be added; for the others it is zero.
+    ``hits`` is (G, c, n), ``sizes`` (G, c). Only items that most rows of the class have can be added; for the others it
+    is zero.
     """
-    c, n = hits.shape
-    all_rows = np.array([sizes.sum()])
+    _, c, n = hits.shape
+    all_rows, all_hits = sizes.sum(axis=1), hits.sum(axis=1)
     for a in range(c):
+        own_rows = sizes[:, a].copy()
         for i in range(n):
             log_p[a, i] = 0.0
-            if adding[a] and 2 * hits[a, i] > sizes[a]:
-                all_hits = np.array([hits[:, i].sum()])
-                log_p[a, i] = log_p_value(np.array([hits[a, i]]), all_hits, np.array([sizes[a]]), all_rows)
+            if adding[a] and 2 * hits[:, a, i].sum() > own_rows.sum():
+                log_p[a, i] = log_p_value(hits[:, a, i].copy(), all_hits[:, i].copy(), own_rows, all_rows)
 
 
 def simes(log_p: Floats, weights: Ints, n_items: int) -> float:
