@@ -13,7 +13,7 @@ from saltmine.mdl.class_tests import log_choose, log_p_value
 GOAL = float(np.log(0.01))
 
 
-def test_of(cells, classes, adding=None, strata=None, weights=None, goal=GOAL):
+def log_p_of(cells, classes, adding=None, strata=None, weights=None, goal=GOAL):
     """Test what every class adds."""
     cells = np.asarray(cells, dtype=np.uint8)
     c = int(classes.max()) + 1
@@ -21,9 +21,6 @@ def test_of(cells, classes, adding=None, strata=None, weights=None, goal=GOAL):
     strata = np.zeros(len(classes), dtype=int) if strata is None else strata
     weights = np.ones(cells.shape[1], dtype=int) if weights is None else weights
     return added_items.test_added(cells, classes, adding, strata, weights, goal)
-
-
-test_of.__test__ = False
 
 
 # ------------------------------------------------------------ Simes
@@ -45,7 +42,7 @@ def test_simes_is_the_least_q_value_and_equal_items_are_weights(items, more):
 def test_no_items_show_nothing():
     assert added_items.simes(np.zeros(0), np.zeros(0, dtype=int), 5) == 0.0
     cells, classes = np.zeros((8, 0), dtype=np.uint8), np.repeat([0, 1], 4)
-    assert test_of(cells, classes).tolist() == [0.0, 0.0]
+    assert log_p_of(cells, classes).tolist() == [0.0, 0.0]
 
 
 @settings(max_examples=40, deadline=None)
@@ -112,7 +109,7 @@ def test_shuffled_labels_show_nothing_more_often_than_they_may(n):
     for k in range(draws):
         m = int(rng.integers(20, 80))
         classes = rng.permutation(np.arange(m) % 3 == 0).astype(int)
-        log_p[k] = test_of(correlated(rng, m, n), classes)
+        log_p[k] = log_p_of(correlated(rng, m, n), classes)
     p = np.exp(log_p).ravel()
     for level in levels:
         # Two standard deviations above what is allowed.
@@ -125,7 +122,7 @@ def test_many_items_none_of_which_is_clear_by_itself_are_clear_together(shared):
     classes = np.repeat([0, 1], 15)
     rates = np.where(classes[:, None] == 0, min(shared + 0.4, 0.95), shared - 0.1)
     cells = np.hstack([rng.random((30, 40)) < rates, rng.random((30, 160)) < shared])
-    log_p = test_of(cells, classes)
+    log_p = log_p_of(cells, classes)
     single = np.zeros((2, 200))
     hits = added_items.hits_by_class(cells.astype(np.uint8), classes, 2)
     added_items.test_items(hits[None], np.array([[15, 15]]), np.array([True, False]), single)
@@ -139,11 +136,11 @@ def test_a_class_that_adds_items_is_found_and_the_others_are_not(seed):
     classes = np.repeat([0, 1, 2], [20, 40, 60])
     cells = (rng.random((120, 100)) < 0.1).astype(np.uint8)
     cells[np.ix_(classes == 1, range(8))] = rng.random((40, 8)) < 0.8
-    log_p = test_of(cells, classes)
+    log_p = log_p_of(cells, classes)
     assert log_p[1] < 10 * GOAL / 2
     assert min(log_p[0], log_p[2]) > GOAL
     # Only those are tested that add something.
-    assert test_of(cells, classes, adding=np.array([True, False, True]))[1] == 0.0
+    assert log_p_of(cells, classes, adding=np.array([True, False, True]))[1] == 0.0
 
 
 @settings(max_examples=40, deadline=None)
@@ -154,7 +151,7 @@ def test_no_p_value_is_below_one_over_the_number_of_labellings(seed, first, seco
     cells = np.zeros((len(classes), 50), dtype=np.uint8)
     cells[classes == 0] = 1
     cells ^= (rng.random(cells.shape) < rng.choice([0.0, 0.2])).astype(np.uint8)
-    log_p = test_of(cells, classes)
+    log_p = log_p_of(cells, classes)
     assert (log_p <= 0).all()
     assert (log_p >= -log_choose(len(classes), first) - 1e-9).all()
 
@@ -162,7 +159,7 @@ def test_no_p_value_is_below_one_over_the_number_of_labellings(seed, first, seco
 def test_a_single_row_against_few_is_never_clear_however_many_items_it_has():
     cells = np.zeros((8, 500), dtype=np.uint8)
     cells[0] = 1
-    log_p = test_of(cells, np.array([0] + [1] * 7))
+    log_p = log_p_of(cells, np.array([0] + [1] * 7))
     assert -np.log(8) - 1e-9 <= log_p[0] < -1
 
 
@@ -180,10 +177,10 @@ def test_the_order_of_items_does_not_matter(seed):
     cells, classes, strata = some_added(seed)
     rng = np.random.default_rng(seed)
     weights = rng.integers(1, 4, cells.shape[1])
-    expected = test_of(cells, classes, strata=strata, weights=weights)
+    expected = log_p_of(cells, classes, strata=strata, weights=weights)
     for _ in range(5):
         order = rng.permutation(cells.shape[1])
-        np.testing.assert_allclose(test_of(cells[:, order], classes, strata=strata, weights=weights[order]), expected)
+        np.testing.assert_allclose(log_p_of(cells[:, order], classes, strata=strata, weights=weights[order]), expected)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -191,8 +188,8 @@ def test_equal_items_are_one_with_a_weight(seed):
     cells, classes, strata = some_added(seed)
     weights = np.random.default_rng(seed).integers(1, 6, cells.shape[1])
     copies = np.repeat(cells, weights, axis=1)
-    expected = test_of(copies, classes, strata=strata)
-    np.testing.assert_allclose(test_of(cells, classes, strata=strata, weights=weights), expected)
+    expected = log_p_of(copies, classes, strata=strata)
+    np.testing.assert_allclose(log_p_of(cells, classes, strata=strata, weights=weights), expected)
 
 
 @pytest.mark.parametrize("n", [40, 400])
@@ -204,7 +201,7 @@ def test_large_rows_are_not_what_a_class_adds(n):
         strata = np.repeat([0, 1], 60)
         classes = (rng.random(120) < np.where(strata == 1, 0.8, 0.2)).astype(int)
         cells = rng.random((120, n)) < np.where(strata == 1, 0.7, 0.3)[:, None]
-        found.append(test_of(cells, classes, strata=strata).min())
+        found.append(log_p_of(cells, classes, strata=strata).min())
     assert np.mean(np.array(found) <= np.log(0.05)) <= 0.15
 
 

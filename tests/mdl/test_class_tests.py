@@ -75,7 +75,6 @@ def test_a_p_value_is_the_share_of_labellings_that_show_as_much():
 @settings(max_examples=60, deadline=None)
 @given(counts(4000, 4))
 def test_with_many_hits_it_is_a_bound_from_above(figures):
-    hits, successes, trials, rows = figures
     p, found = tail(*figures), log_p_value(*figures)
     assert found <= 0.0
     if p > 1e-250:
