@@ -192,6 +192,16 @@ def test_equal_items_are_one_with_a_weight(seed):
     np.testing.assert_allclose(log_p_of(cells, classes, strata=strata, weights=weights), expected)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_the_order_of_rows_does_not_matter(seed):
+    cells, classes, strata = some_added(seed)
+    rng = np.random.default_rng(seed)
+    expected = log_p_of(cells, classes, strata=strata)
+    for _ in range(5):
+        rows, items = rng.permutation(len(cells)), rng.permutation(cells.shape[1])
+        np.testing.assert_allclose(log_p_of(cells[np.ix_(rows, items)], classes[rows], strata=strata[rows]), expected)
+
+
 @pytest.mark.parametrize("n", [40, 400])
 def test_large_rows_are_not_what_a_class_adds(n):
     """Rows of one class are larger, and have all items more often for that reason alone."""

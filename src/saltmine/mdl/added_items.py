@@ -53,7 +53,8 @@ def test_added(
         open_ &= score >= -goal
         if open_.any():
             draws = np.random.default_rng(len(classes)).random((SHUFFLES, len(classes)))
-            again = shuffled_scores(cells, classes, strata, draws, open_, *figures)
+            order = _order_rows(cells, classes, strata, weights, by_group)
+            again = shuffled_scores(cells[order], classes[order], strata[order], draws, open_, *figures)
             for a in np.flatnonzero(open_):
                 log_p[a] = min(log_p[a], np.log(2) + _log_tail(float(score[a]), again[:, a]))
     # However clear the items are, there are only so many ways to draw the rows of a class.
@@ -203,6 +204,28 @@ def count_scores(hits: Ints, wanted: Bools, sizes: Ints, weights: Ints, threshol
                         if found > expected:
                             score[k, a] = max(score[k, a], found * np.log(found / expected) - found + expected)
     return score
+
+
+def _order_rows(cells: NDArray[np.uint8], classes: Indices, strata: Indices, weights: Ints, by_group: Ints) -> Indices:
+    """Return an order of the rows by what they have: the same shuffles in whatever order rows and items are given.
+
+    Items are known by who has them, rows by the items they have, and both once more by each other; sums of numbers of
+    64 bits do not depend on an order.
+    """
+    codes = np.random.default_rng(0).integers(2**63, size=by_group.shape[0] * by_group.shape[1], dtype=np.uint64)
+    ones = cells.astype(np.uint64)
+    item_keys = _mix(codes @ by_group.reshape(len(codes), -1).astype(np.uint64))
+    of_place = codes[strata * by_group.shape[1] + classes]
+    for _ in range(2):
+        row_keys = _mix(ones @ (item_keys * weights.astype(np.uint64)) + of_place)
+        item_keys = _mix(row_keys @ ones)
+    return np.lexsort((row_keys, strata))
+
+
+def _mix(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return keys whose sums tell different ones apart."""
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    return (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
 
 
 def _thresholds(hits: Ints, weights: Ints, smallest: int) -> tuple[Ints, Ints]:
