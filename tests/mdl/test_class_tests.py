@@ -1,56 +1,286 @@
+"""Tests of what is said about classes: exact where that is cheap, otherwise bounds from above."""
+
+from itertools import combinations
+from math import comb
+
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import fisher_exact
+from scipy.stats import false_discovery_control, hypergeom
 
-from saltmine.data.binary_model import BinaryModel
-from saltmine.data.bits import BitMatrix
-from saltmine.data.item_counts import find_carriers
-from saltmine.mdl.class_tests import correct, fisher_tests
-
-
-@settings(deadline=None)
-@given(st.lists(st.integers(0, 30), min_size=4, max_size=4))
-def test_p_values_are_those_of_fishers_test(counts):
-    hits, misses, other_hits, other_misses = counts
-    expected = fisher_exact([[hits, misses], [other_hits, other_misses]], alternative="greater")[1]
-    found = fisher_tests(*(np.array([n]) for n in (hits, hits + misses, other_hits, other_hits + other_misses)))
-    assert found[0] == pytest.approx(expected, abs=1e-12)
-
-
-def test_the_correction_is_benjamini_and_hochbergs():
-    p_values = np.array([0.03, 0.001, np.nan, 0.2, 0.02])
-    q_values = correct(p_values)
-    order = np.argsort(p_values)[:4]
-    steps = p_values[order] * 4 / np.arange(1, 5)
-    np.testing.assert_allclose(q_values[order], np.minimum.accumulate(steps[::-1])[::-1])
-    assert np.isnan(q_values[2])
+from saltmine.mdl import class_tests
+from saltmine.mdl.class_tests import (
+    MAX_STRATA,
+    MAX_VALUES,
+    MIN_ROWS_OF_STRATUM,
+    correct,
+    count_by_stratum,
+    join,
+    join_strata,
+    log_p_value,
+    log_p_values,
+    make_claims,
+    size_strata,
+    use_log_p,
+)
 
 
-def test_no_tests_no_correction():
-    assert np.isnan(correct(np.array([np.nan]))).all()
-    assert correct(np.zeros(0)).shape == (0,)
+def tail(hits, successes, trials, rows):
+    """Return the probability of at least so many hits in all groups, by a convolution of scipy's distributions."""
+    chances = np.ones(1)
+    for n, k, m in zip(successes, trials, np.maximum(rows, 1), strict=True):
+        chances = np.convolve(chances, hypergeom.pmf(np.arange(min(n, k) + 1), m, n, k))
+    return chances[sum(hits) :].sum()
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-def test_carriers_have_more_than_half_of_the_items(form):
+@st.composite
+def counts(draw, most_rows, most_groups):
+    """Return hits, successes, trials and rows of some groups."""
+    groups = []
+    for _ in range(draw(st.integers(1, most_groups))):
+        rows = draw(st.integers(0, most_rows))
+        successes, trials = draw(st.integers(0, rows)), draw(st.integers(0, rows))
+        hits = draw(st.integers(max(0, successes + trials - rows), min(successes, trials)))
+        groups.append((hits, successes, trials, rows))
+    return [np.array(column) for column in zip(*groups, strict=True)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(counts(60, 5))
+def test_few_hits_are_summed_up(figures):
+    hits, successes, trials, rows = figures
+    expected = sum(n * k / m for n, k, m in zip(successes, trials, rows, strict=True) if m)
+    found = log_p_value(*figures)
+    # No more than expected is no news, and is not told apart.
+    assert found == (0.0 if hits.sum() <= expected else pytest.approx(np.log(tail(*figures)), rel=1e-6, abs=1e-9))
+
+
+def test_a_p_value_is_the_share_of_labellings_that_show_as_much():
+    """Labels are drawn within groups: all ways to do so are gone through."""
+    strata, carries = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1]), np.array([1, 1, 0, 0, 1, 1, 0, 1, 0], dtype=bool)
+    classes = np.array([0, 0, 1, 1, 0, 0, 1, 0, 1])
+    hits = int((carries & (classes == 0)).sum())
+    labellings = [(*first, *second) for first in combinations(range(5), 3) for second in combinations(range(5, 9), 2)]
+    as_many = sum(carries[list(rows)].sum() >= hits for rows in labellings)
+    figures = [
+        [int(chosen[strata == g].sum()) for g in (0, 1)]
+        for chosen in (carries & (classes == 0), carries, classes == 0, np.ones(9, dtype=bool))
+    ]
+    found = log_p_value(*map(np.array, figures))
+    assert np.exp(found) == pytest.approx(as_many / len(labellings))
+    assert len(labellings) == comb(5, 3) * comb(4, 2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(counts(4000, 4))
+def test_with_many_hits_it_is_a_bound_from_above(figures):
+    p, found = tail(*figures), log_p_value(*figures)
+    assert found <= 0.0
+    if p > 1e-250:
+        assert found >= np.log(p) - 1e-6
+
+
+@pytest.mark.parametrize("rows", [2000, 6000])
+@pytest.mark.parametrize("groups", [1, 3])
+def test_the_bound_is_close_enough_to_be_of_use(rows, groups):
+    """Chernoff's bound loses a few nats, no share of them; drawing with replacement a share."""
+    successes, trials = rows // 3, rows // 2
+    spread = np.sqrt(groups * hypergeom.var(rows, successes, trials))
+    for deviations in (1, 3, 6, 9):
+        hits = np.full(groups, int(successes / 2 + deviations * spread / groups))
+        assert min(successes, trials) * groups > MAX_VALUES
+        figures = [hits, *(np.full(groups, figure) for figure in (successes, trials, rows))]
+        exact = np.log(max(tail(*figures), 1e-300))
+        found = log_p_value(*figures)
+        assert exact - 1e-6 <= found < 0
+        assert found < 0.45 * exact + 3
+
+
+def test_bounded_and_summed_agree_where_both_can_be_had(monkeypatch):
+    figures = [np.array(column) for column in ([60, 55], [100, 90], [150, 120], [400, 300])]
+    exact = log_p_value.py_func(*figures)
+    monkeypatch.setattr(class_tests, "MAX_VALUES", 10)
+    bound = log_p_value.py_func(*figures)
+    assert exact == pytest.approx(np.log(tail(*figures)))
+    assert exact < bound < 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(counts(60, 4))
+def test_more_hits_are_never_less_clear(figures):
+    hits, successes, trials, rows = figures
+    g = int(np.argmax(np.minimum(successes, trials) - hits))
+    if hits[g] < min(successes[g], trials[g]):
+        more = hits.copy()
+        more[g] += 1
+        assert log_p_value(more, successes, trials, rows) <= log_p_value(*figures) + 1e-9
+
+
+def test_as_many_hits_as_there_can_be_have_the_chance_of_one_choice_however_small():
+    one = [np.array([k]) for k in (2000, 2000, 2000, 4000)]
+    expected = -class_tests.log_choose(4000, 2000)
+    assert expected < -2000
+    assert log_p_value(*one) == pytest.approx(expected)
+
+
+# ------------------------------------------------------------ groups of rows
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=60), st.integers(0, 10**6))
+def test_groups_of_sizes_are_few_and_keep_the_order(sizes, seed):
+    sizes = np.array(sizes)
+    weights = np.random.default_rng(seed).integers(1, 5, len(sizes))
+    strata = size_strata(sizes, weights)
+    assert set(strata) == set(range(strata.max() + 1))
+    assert strata.max() < MAX_STRATA
+    # By size and nothing else.
+    order = np.argsort(sizes, kind="stable")
+    assert (np.diff(strata[order]) >= 0).all()
+    assert len({(size, group) for size, group in zip(sizes, strata, strict=True)}) == len(set(sizes.tolist()))
+    # A row of some weight is as many rows.
+    copies = size_strata(np.repeat(sizes, weights), np.ones(weights.sum(), dtype=int))
+    np.testing.assert_array_equal(copies, np.repeat(strata, weights))
+
+
+def test_groups_of_different_sizes_are_about_equally_large():
+    strata = size_strata(np.random.default_rng(0).permutation(800), np.ones(800, dtype=int))
+    assert np.bincount(strata).tolist() == [100] * MAX_STRATA
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 120), min_size=1, max_size=8))
+def test_small_groups_are_taken_together_with_the_next(rows):
+    rows = np.array(rows)
+    joined = join_strata(rows)
+    assert joined[0] == 0
+    assert set(np.diff(joined)) <= {0, 1}
+    sums = join(np.stack([rows, 2 * rows], axis=1), joined)
+    np.testing.assert_array_equal(sums[:, 0], np.bincount(joined, rows))
+    np.testing.assert_array_equal(sums[:, 1], 2 * sums[:, 0])
+    assert len(sums) == 1 or (sums[:, 0] >= MIN_ROWS_OF_STRATUM).all()
+    # No more than needed: a group that is large enough ends where the rest is, too.
+    if (rows >= MIN_ROWS_OF_STRATUM).all():
+        assert joined.tolist() == list(range(len(rows)))
+
+
+# ------------------------------------------------------------ use of patterns
+
+
+def random_use(seed, m=300, c=3, r=4):
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, c, m)
+    carriers = rng.random((m, r)) < np.where(classes == 0, 0.4, 0.2)[:, None]
+    return carriers, classes, rng.integers(0, 4, m)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_use_is_tested_for_every_class_against_all_other_rows(seed):
+    carriers, classes, strata = random_use(seed)
+    log_p = use_log_p(carriers, classes, 3, strata)
+    for a in range(3):
+        for s in range(carriers.shape[1]):
+            figures = [
+                np.bincount(strata[chosen], minlength=4)
+                for chosen in (carriers[:, s] & (classes == a), carriers[:, s], classes == a, np.ones(300, dtype=bool))
+            ]
+            assert log_p[a, s] == pytest.approx(log_p_value(*figures))
+    assert (log_p[0] < log_p[1:].min(axis=0)).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tests_of_use_do_not_depend_on_the_order_of_rows_classes_or_patterns(seed):
+    carriers, classes, strata = random_use(seed)
+    rng = np.random.default_rng(seed)
+    expected = use_log_p(carriers, classes, 3, strata)
+    rows, names, patterns = rng.permutation(300), rng.permutation(3), rng.permutation(4)
+    moved = use_log_p(carriers[rows][:, patterns], names[classes[rows]], 3, strata[rows])
+    np.testing.assert_allclose(moved[names], expected[:, patterns])
+
+
+def test_rows_of_groups_are_counted():
+    carriers, classes, strata = random_use(0)
+    found = count_by_stratum(carriers, classes, 3, strata)
+    for s in range(4):
+        for g in range(4):
+            for a in range(3):
+                assert found[s, g, a] == (carriers[:, s] & (strata == g) & (classes == a)).sum()
+    # Without patterns there is nothing to count.
+    assert count_by_stratum(carriers[:, :0], classes, 3, strata).shape == (0, 4, 3)
+    assert use_log_p(carriers[:, :0], classes, 3, strata).shape == (3, 0)
+
+
+def test_a_difference_in_size_is_no_difference_in_use():
+    """Long rows carry a pattern more often, and one class has the long rows."""
     rng = np.random.default_rng(0)
-    matrix = rng.random((30, 12)) < 0.5
-    blocks = [slice(0, 13), slice(13, 30)]
-    X = np.zeros((12, 3), dtype=bool)
-    X[:5, 0] = X[3, 1] = X[4:9, 2] = True
-    V = np.zeros((2, 12, 3), dtype=bool)
-    V[0, 6:9, :2] = True
-    V[1, 9:, 2] = True
-    Y = np.ones((30, 3), dtype=bool)
-    Y[:13, 2] = False  # the second class alone uses the third pattern
-    found = find_carriers(BitMatrix(form(matrix), blocks), BinaryModel(X, V, Y))
-    carriers = np.stack([found[rows].sum(axis=0) for rows in blocks])
-    # Shared items; all where fewer than two are shared; all of its class where one class uses the pattern.
-    items = [X[:, 0], X[:, 1] | V[0, :, 1], X[:, 2] | V[1, :, 2]]
-    for s, mine in enumerate(items):
-        for a, rows in enumerate(blocks):
-            expected = sum(2 * row[mine].sum() > mine.sum() for row in matrix[rows])
-            assert carriers[a, s] == expected
+    strata = np.repeat([0, 1], 500)
+    classes = (rng.random(1000) < np.where(strata == 1, 0.9, 0.1)).astype(int)
+    carriers = (rng.random(1000) < np.where(strata == 1, 0.6, 0.1))[:, None]
+    assert use_log_p(carriers, classes, 2, strata).min() > np.log(0.05)
+    assert use_log_p(carriers, classes, 2, np.zeros(1000, dtype=int)).min() < -50
+
+
+def test_chance_shows_a_difference_no_more_often_than_it_may():
+    rng = np.random.default_rng(1)
+    carriers, classes, strata = random_use(0, m=200, c=2, r=20)
+    levels = np.array([0.2, 0.05, 0.01])
+    shown = np.zeros((200, 3))
+    for k in range(200):
+        shuffled = classes.copy()
+        for g in range(4):
+            rows = np.flatnonzero(strata == g)
+            shuffled[rows] = classes[rng.permutation(rows)]
+        p = np.exp(use_log_p(carriers, shuffled, 2, strata)[0])
+        shown[k] = [(p <= level).mean() for level in levels]
+    spread = np.sqrt(levels * (1 - levels) / shown.shape[0])
+    assert (shown.mean(axis=0) <= levels + 2 * spread).all()
+    assert shown.mean(axis=0)[0] > 0.1
+
+
+def test_one_class_has_nothing_to_be_compared_with():
+    hits, rows = np.array([[3], [4]]), np.array([[50], [60]])
+    assert log_p_values(hits, rows).tolist() == [0.0]
+
+
+# ------------------------------------------------------------ claims
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(1e-12, 1.0), min_size=1, max_size=30))
+def test_the_correction_is_benjamini_and_hochbergs(p_values):
+    found = np.exp(correct(np.log(p_values)))
+    np.testing.assert_allclose(found, false_discovery_control(p_values), rtol=1e-9)
+
+
+def test_the_correction_counts_all_entries_whatever_their_order_and_how_small_they_are():
+    rng = np.random.default_rng(0)
+    log_p = -rng.exponential(3, (2, 3, 4))
+    order = rng.permutation(24)
+    np.testing.assert_allclose(correct(log_p).ravel()[order], correct(log_p.ravel()[order]))
+    assert correct(np.zeros((2, 0))).shape == (2, 0)
+    # Far below what a float can hold as a probability.
+    assert correct(np.array([-5000.0, 0.0])).tolist() == [pytest.approx(-5000 + np.log(2)), 0.0]
+
+
+def test_claims_are_corrected_together_and_choices_are_paid_for():
+    use = np.log([[1e-6, 1e-3], [0.5, 1.0]])
+    added, adding = np.log([[1.0, 1e-4], [1.0, 0.7]]), np.array([[False, True], [False, True]])
+    choice = np.array([np.log(10), 0.0])
+    claims = make_claims(use, choice, added, adding)
+    np.testing.assert_allclose(claims.use_p, [[1e-5, 1e-3], [1.0, 1.0]])
+    np.testing.assert_allclose(claims.added_p, [[np.nan, 1e-4], [np.nan, 0.7]])
+    # Where nothing is added, nothing is said: as certain as can be.
+    everything = np.array([1e-5, 1e-3, 1.0, 1.0, 1.0, 1e-4, 1.0, 0.7])
+    q = false_discovery_control(everything).reshape(2, 2, 2)
+    np.testing.assert_allclose(claims.use_q, q[0])
+    np.testing.assert_allclose(claims.added_q, np.where(adding, q[1], np.nan))
+    kept = claims.keep(np.array([1]))
+    np.testing.assert_array_equal(kept.added_q, claims.added_q[:, 1:])
+
+
+def test_one_class_claims_nothing():
+    claims = make_claims(np.zeros((1, 3)), np.zeros(3), np.zeros((1, 3)), np.zeros((1, 3), dtype=bool))
+    for figures in claims:
+        assert figures.shape == (1, 3)
+        assert np.isnan(figures).all()

@@ -1,102 +1,164 @@
+"""Evidence that items go together: choices paid for by weights that sum to at most one."""
+
+from itertools import combinations, product
+from math import comb
+
 import numpy as np
 import pytest
-from scipy.stats import binom
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from saltmine.mdl.alteration_tests import alteration_evidence, binomial_tail, chance_of_evidence, expected_items
 from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, make_costs
-from saltmine.mdl.evidence import log_likelihood_ratios
+from saltmine.mdl.evidence import (
+    DENSITIES,
+    FOR_ALL_ITEMS,
+    FOR_STRONG_ITEMS,
+    count_items,
+    item_choices,
+    log_choices,
+    log_likelihood_ratio,
+    min_item_evidence,
+    pattern_density,
+    pattern_evidence,
+    rounded_density,
+    row_choices,
+)
 
 
-def evidence_for_added(ones, rows, frequency, added):
-    """Return the evidence for what the first of two classes adds to a pattern of density 0.8."""
-    n = len(frequency)
-    cells, carry = np.zeros((3, 2, n + 2), dtype=int), np.zeros((2, n + 2), dtype=bool)
-    cells[OPEN_ONES, 0, :n], cells[OPEN_ZEROS, 0, :n] = ones, rows - ones
-    # Two shared items, so large that the density of the pattern is theirs.
-    cells[OPEN_ONES, :, n:], cells[OPEN_ZEROS, :, n:] = 8 * 10**9, 2 * 10**9
-    carry[0, :n], carry[:, n:] = added, True
-    costs = make_costs(np.ones(n + 2, dtype=int), [1, 1])
-    evidence = alteration_evidence(costs, cells, carry, np.append(frequency, [0.1, 0.1]))
-    # The second class adds nothing.
-    assert np.isinf(evidence[1])
-    return evidence[0]
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=10))
+def test_the_weights_of_all_sets_of_items_sum_to_at_most_one(counts):
+    codes = make_costs(np.array(counts), [max(counts)]).codes
+    n = len(counts)
+    assert np.exp(-codes).sum() == pytest.approx(1)
+    weights = [
+        np.exp(-item_choices(n, k, codes[list(items)].sum()))
+        for k in range(1, n + 1)
+        for items in combinations(range(n), k)
+    ]
+    assert 0 < sum(weights) <= 1 + 1e-9
 
 
-def chance_evidence(rng, rows, frequency, level):
-    """Return the evidence for the items that chance lifts above a level."""
-    n = len(frequency)
-    ones = rng.binomial(rows, frequency)
-    for_one, for_zero = np.empty(n), np.empty(n)
-    log_likelihood_ratios(frequency, 0.8, for_one, for_zero)
-    added = ones * for_one + (rows - ones) * for_zero >= level
-    return evidence_for_added(ones, rows, frequency, added) if added.any() else 0.0
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 10**6), st.integers(1, 40), st.floats(0, 500))
+def test_a_choice_costs_no_more_than_the_cheaper_of_its_two_codes_and_their_overhead(n, k, codes):
+    k = min(k, n)
+    cost, overhead = item_choices(n, k, codes), np.log(2 * k * (k + 1))
+    assert cost <= log_choices(n, k) + overhead + 1e-9
+    assert item_choices(n, k, codes + 1.0) >= cost
+    # Rare items never cost more than any other set of as many.
+    assert item_choices(n, k, np.inf) == pytest.approx(log_choices(n, k) + overhead)
 
 
-def test_evidence_for_alterations_is_rarely_high_by_chance():
-    """exp(-evidence) is a p-value: below 0.1 in no more than about a tenth of the draws, whatever the rows."""
-    rng = np.random.default_rng(0)
-    for rows in (3, 10, 40):
-        frequency = rng.uniform(0.02, 0.6, 300)
-        evidence = [chance_evidence(rng, rows, frequency, level=2.0) for _ in range(400)]
-        assert np.mean(np.array(evidence) > -np.log(0.1)) < 0.11
+def test_frequent_items_are_cheaper_than_rare_ones_and_nothing_costs_nothing():
+    costs = make_costs(np.array([500, 500, *[1] * 1000]), [1000])
+    frequent, rare = costs.codes[:2].sum(), costs.codes[2:4].sum()
+    assert item_choices(1002, 2, frequent) < item_choices(1002, 2, rare) - 5
+    assert item_choices(1002, 0, 0.0) == 0.0
 
 
-def test_more_items_and_more_rows_are_more_evidence():
-    def evidence(items, rows):
-        added = np.arange(200) < items
-        return evidence_for_added(np.where(added, rows, 0), rows, np.full(200, 0.1), added)
-
-    assert evidence(5, 3) > evidence(2, 3)
-    assert evidence(2, 8) > evidence(2, 3)
-
-
-@pytest.mark.parametrize("trials", [0, 1, 7, 200, 5000])
-@pytest.mark.parametrize("chance", [0.0, 1e-300, 1e-9, 0.02, 0.5, 0.97, 1.0 - 1e-9, 1.0])
-def test_binomial_tail_agrees_with_scipy(trials, chance):
-    expected = trials * chance
-    around = [expected - 3 * expected**0.5, expected, expected + 1, expected + 3 * expected**0.5]
-    for least in {-2, 0, 1, 2, trials // 2, trials - 1, trials, trials + 1, *np.clip(around, 0, trials).astype(int)}:
-        tail = binomial_tail(int(least), trials, chance)
-        # Sums of many terms on one side, a continued fraction on the other.
-        np.testing.assert_allclose(tail, binom.sf(least - 1, trials, chance), rtol=1e-8, atol=1e-300)
-        assert 0.0 <= tail <= 1.0
+@pytest.mark.parametrize("sizes", [(7,), (4, 3), (2, 5, 1)])
+def test_rows_are_chosen_from_all_or_from_every_class(sizes):
+    sizes = np.array(sizes)
+    for used in product(*(range(size + 1) for size in sizes)):
+        of_all = comb(int(sizes.sum()), sum(used))
+        # How many each class has, and then which.
+        by_class = comb(sum(used) + len(sizes) - 1, len(sizes) - 1)
+        by_class *= int(np.prod([comb(int(size), k) for size, k in zip(sizes, used, strict=True)]))
+        assert row_choices(sizes, np.array(used)) == pytest.approx(np.log(min(of_all, by_class)))
+    # A pattern of one class is cheaper than one of as many rows of all.
+    assert (
+        row_choices(np.array([50, 950]), np.array([50, 0])) < row_choices(np.array([50, 950]), np.array([5, 45])) - 50
+    )
 
 
-def test_binomial_tails_add_up_to_the_mean():
-    for trials, chance in ((1, 0.3), (30, 1e-4), (300, 0.4), (2000, 0.999)):
-        tails = [binomial_tail(least, trials, chance) for least in range(1, trials + 1)]
-        np.testing.assert_allclose(sum(tails), trials * chance, rtol=1e-10)
-        assert (np.diff(tails) <= 1e-12).all()
+def test_the_likelihood_ratio_is_one_on_average_under_chance_and_zero_for_frequent_items():
+    for background, density in product([1e-6, 0.05, 0.3, 0.7, 0.95], repeat=2):
+        for_one, for_zero = log_likelihood_ratio(background, density)
+        mean = background * np.exp(for_one) + (1 - background) * np.exp(for_zero)
+        assert mean == pytest.approx(1)
+        if background < density:
+            assert for_zero < 0 < for_one
+        else:
+            assert (for_one, for_zero) == (0.0, 0.0)
+    assert log_likelihood_ratio(0.0, 0.5) == log_likelihood_ratio(1.0, 0.5) == (0.0, 0.0)
 
 
-def test_chance_of_evidence_is_the_probability_of_all_counts_that_show_as_much():
-    for trials, background, ratio in ((6, 0.2, (1.4, -1.1)), (15, 0.45, (0.6, -0.9)), (4, 0.7, (0.2, -2.0))):
-        ones = np.arange(trials + 1)
-        shown = ones * ratio[0] + (trials - ones) * ratio[1]
-        # Exactly what some count shows, a little more, more than all can show, and less than any does.
-        for level in (*shown, *(shown + 1e-3), shown.max() + 1.0, shown.min() - 1.0):
-            reached = binom.pmf(ones, trials, background)[shown >= level - 1e-9].sum()
-            np.testing.assert_allclose(chance_of_evidence(level, trials, background, ratio), reached, atol=1e-12)
+def random_pattern(seed, c=2, n=9):
+    """Return costs, which classes carry which items, the evidence of every item, and how often it occurs."""
+    rng = np.random.default_rng(seed)
+    weights, counts = rng.integers(1, 4, n), rng.integers(1, 30, n)
+    carry = rng.random((c, n)) < 0.5
+    carry[:, :2] = True
+    return make_costs(counts, [40] * c, weights), carry, rng.normal(3, 4, n), counts
 
 
-def test_expected_items_are_the_candidates_chances_added_up():
-    rng = np.random.default_rng(0)
-    n = 50
-    trials, weights = rng.integers(0, 40, n), rng.integers(1, 5, n)
-    # Some are as frequent as the pattern, and no evidence.
-    background, candidates = rng.uniform(0.0, 0.9, n), rng.random(n) < 0.7
-    for_one, for_zero = np.empty(n), np.empty(n)
-    log_likelihood_ratios(background, 0.8, for_one, for_zero)
-    for level in (0.5, 3.0):
-        chances = [
-            weights[i] * chance_of_evidence(level, trials[i], background[i], (for_one[i], for_zero[i]))
-            for i in np.flatnonzero(candidates & (for_one > 0))
+@pytest.mark.parametrize("c", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(10))
+def test_pattern_evidence_is_that_of_its_items_less_all_choices(seed, c):
+    costs, carry, shown, _ = random_pattern(seed, c)
+    sizes, used = np.full(c, 40), np.arange(3, 3 + c)
+    chosen = carry.any(axis=0)
+    least = np.array([min_item_evidence(code, count_items(costs, carry)) for code in costs.codes])
+
+    def evidence(items, price):
+        shared = items & carry.all(axis=0)
+        parts = [shared, *(items & carry & ~carry.all(axis=0))]
+        choices = [
+            item_choices(
+                costs.n_items, int(costs.weights[part].sum()), float((costs.weights * costs.codes)[part].sum())
+            )
+            for part in parts
         ]
-        expected = expected_items(level, trials, background, for_one, for_zero, weights, candidates)
-        np.testing.assert_allclose(expected, sum(chances))
-        # An item that stands for several counts as often as several items.
-        several = [np.repeat(values, weights) for values in (trials, background, for_one, for_zero)]
-        ones = np.ones(weights.sum(), dtype=int)
-        unfolded = expected_items(level, *several, ones, np.repeat(candidates, weights))
-        np.testing.assert_allclose(expected, unfolded)
-        assert 0 < expected < weights[candidates].sum()
+        return (costs.weights * shown)[items].sum() - sum(choices) - price
+
+    best = max(evidence(chosen, FOR_ALL_ITEMS), evidence(chosen & (shown >= least), FOR_STRONG_ITEMS))
+    expected = best - row_choices(sizes, used) - np.log(DENSITIES - 1)
+    assert pattern_evidence(costs, carry, shown, sizes, used) == pytest.approx(expected)
+
+
+def test_both_ways_to_test_a_pattern_share_one_level():
+    assert np.exp(-FOR_ALL_ITEMS) + np.exp(-FOR_STRONG_ITEMS) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_item_of_some_weight_is_evidence_for_so_many(seed):
+    costs, carry, shown, counts = random_pattern(seed)
+    weights = costs.weights
+    plain = make_costs(np.repeat(counts, weights), [40, 40])
+    sizes, used = np.array([40, 40]), np.array([5, 9])
+    folded = pattern_evidence(costs, carry, shown, sizes, used)
+    unfolded = pattern_evidence(plain, np.repeat(carry, weights, axis=1), np.repeat(shown, weights), sizes, used)
+    assert folded == pytest.approx(unfolded)
+
+
+def test_items_that_show_less_than_they_cost_do_not_hide_the_others():
+    costs = make_costs(np.full(200, 50), [100])
+    carry, shown = np.zeros((1, 200), dtype=bool), np.zeros(200)
+    carry[0, :4], shown[:4] = True, 40.0
+    alone = pattern_evidence(costs, carry, shown, np.array([100]), np.array([30]))
+    carry[0, 4:150], shown[4:150] = True, 0.1
+    assert alone > 50
+    assert pattern_evidence(costs, carry, shown, np.array([100]), np.array([30])) > alone - FOR_STRONG_ITEMS - 1e-9
+
+
+def test_an_item_must_pay_for_its_choice_unless_there_is_no_pattern_yet():
+    assert min_item_evidence(5.0, 0) == -np.inf
+    assert min_item_evidence(5.0, 1) == 5.0
+    assert min_item_evidence(5.0, 10) == pytest.approx(5 - np.log(10))
+    assert min_item_evidence(1.0, 10) == 0.0
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_density_is_that_of_the_open_cells_of_carriers(seed):
+    rng = np.random.default_rng(seed)
+    c, n = 2, 6
+    cells, carry = rng.integers(0, 20, (3, c, n)), rng.random((c, n)) < 0.6
+    weights = rng.integers(1, 4, n)
+    costs = make_costs(rng.integers(1, 9, n), [10, 10], weights)
+    ones, zeros = (int((cells[k] * carry * weights).sum()) for k in (OPEN_ONES, OPEN_ZEROS))
+    density = pattern_density(costs, cells, carry)
+    assert density == pytest.approx((ones + 0.5) / (ones + zeros + 1))
+    assert abs(rounded_density(density) - np.clip(density, 0.05, 0.95)) <= 0.025 + 1e-9
+    assert count_items(costs, carry) == weights[carry.any(axis=0)].sum()

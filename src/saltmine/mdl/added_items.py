@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.compiled import compiled
-from saltmine.mdl.class_tests import log_choose, log_p_value
+from saltmine.mdl.class_tests import count_by_stratum, log_choose, log_p_value
 from saltmine.mdl.item_choice import rate_length
 
 # Items are looked at all together, and the most frequent half, quarter and so on of them: it takes no labels to know
@@ -48,9 +48,11 @@ def test_added(
     goal : float
         Labels are shuffled where that may decide whether a class comes down to this logarithm.
     """
-    hits, sizes = hits_by_class(cells, classes, len(added)), np.bincount(classes, minlength=len(added))
+    by_group = hits_by_group(cells, classes, strata, len(added))
+    rows = count_by_stratum(np.ones((len(classes), 1), dtype=bool), classes, len(added), strata)[0]
+    hits, sizes = by_group.sum(axis=0), rows.sum(axis=0)
     adding = np.array([_is_clear(cells, classes == a, own, weights) for a, own in enumerate(added)])
-    log_p = np.log(2) + simes_log_p(hits, sizes, weights, added & adding[:, None])
+    log_p = np.log(2) + simes_log_p(by_group, rows, weights, added & adding[:, None])
     open_ = adding & (log_p > 3 * goal)
     if open_.any() and len(classes) <= MAX_ROWS and cells.size <= MAX_CELLS:
         thresholds, n_items = _thresholds(hits.sum(axis=0), weights, int(sizes[sizes > 0].min(initial=1)))
@@ -59,11 +61,12 @@ def test_added(
         open_ &= score >= -goal
         if open_.any():
             draws = np.random.default_rng(len(classes)).random((SHUFFLES, len(classes)))
-            again = shuffled_scores(cells, classes, strata, draws, open_, *figures)
+            order = _order_rows(cells, classes, strata, weights, by_group)
+            again = shuffled_scores(cells[order], classes[order], strata[order], draws, open_, *figures)
             for a in np.flatnonzero(open_):
                 log_p[a] = min(log_p[a], np.log(2) + _log_tail(float(score[a]), again[:, a]))
     # However clear the items are, there are only so many ways to draw the rows of a class.
-    floor = np.array([-log_choose(int(sizes.sum()), int(size)) for size in sizes])
+    floor = -np.array([[log_choose(int(group.sum()), int(size)) for size in group] for group in rows]).sum(axis=0)
     return np.where(adding, np.minimum(np.maximum(log_p, floor), 0.0), 0.0)
 
 
@@ -88,27 +91,43 @@ def hits_by_class(cells: NDArray[np.uint8], classes: Indices, n_classes: int) ->
     return hits
 
 
+@compiled()
+def hits_by_group(cells: NDArray[np.uint8], classes: Indices, strata: Indices, n_classes: int) -> Ints:
+    """Count the rows of every group of rows and every class that have each item, (G, c, n)."""
+    n_strata = 1
+    for j in range(len(strata)):
+        n_strata = max(n_strata, strata[j] + 1)
+    hits = np.zeros((n_strata, n_classes, cells.shape[1]), dtype=np.int64)
+    for j in range(len(classes)):
+        for i in range(cells.shape[1]):
+            hits[strata[j], classes[j], i] += cells[j, i]
+    return hits
+
+
 def simes_log_p(hits: Ints, sizes: Ints, weights: Ints, added: Bools) -> Floats:
-    """Return the logarithm of Simes' p-value for what every class adds, (c,), from the hits of all items, (c, n)."""
-    log_p = np.zeros(hits.shape)
+    """Return the logarithm of Simes' p-value for what every class adds, (c,).
+
+    ``hits``, (G, c, n), and ``sizes``, (G, c), are counts of groups of rows of about the same size.
+    """
+    log_p = np.zeros(hits.shape[1:])
     test_items(hits, sizes, added, log_p)
     return np.array([simes(of_class, weights, int(weights.sum())) for of_class in log_p])
 
 
 @compiled()
 def test_items(hits: Ints, sizes: Ints, added: Bools, log_p: Floats) -> None:
-    """Test for every class and item that it adds, (c, n), that more rows of the class have it than of all others.
+    """Test for every class and item that it adds, (c, n), that more of its rows have it than of others of their size.
 
-    Zero for other items, and for those that most rows of the class do not have.
+    ``hits`` is (G, c, n), ``sizes`` (G, c). Zero for other items, and for those that most rows of the class do not have.
     """
-    c, n = hits.shape
-    all_rows = np.array([sizes.sum()])
+    _, c, n = hits.shape
+    all_rows, all_hits = sizes.sum(axis=1), hits.sum(axis=1)
     for a in range(c):
+        own_rows = sizes[:, a].copy()
         for i in range(n):
             log_p[a, i] = 0.0
-            if added[a, i] and 2 * hits[a, i] > sizes[a]:
-                all_hits = np.array([hits[:, i].sum()])
-                log_p[a, i] = log_p_value(np.array([hits[a, i]]), all_hits, np.array([sizes[a]]), all_rows)
+            if added[a, i] and 2 * hits[:, a, i].sum() > own_rows.sum():
+                log_p[a, i] = log_p_value(hits[:, a, i].copy(), all_hits[:, i].copy(), own_rows, all_rows)
 
 
 def simes(log_p: Floats, weights: Ints, n_items: int) -> float:
@@ -195,17 +214,41 @@ def count_scores(
             order = np.argsort(-evidence[:count])
             for t in range(len(thresholds)):
                 found, next_level = 0, 1
-                for j in order:
-                    if frequency[clear[j]] < thresholds[t]:
-                        continue
-                    found += weights[clear[j]]
+                for place in range(count):
+                    j = order[place]
+                    if frequency[clear[j]] >= thresholds[t]:
+                        found += weights[clear[j]]
+                    # Items that are equally clear count together, whatever their order.
+                    is_last = place + 1 == count or evidence[order[place + 1]] != evidence[j]
                     # At the first item, the second, the fourth and so on.
-                    if found >= next_level:
+                    if is_last and found >= next_level:
                         next_level = 2 * found
                         expected = n_items[t] * np.exp(-evidence[j])
                         if found > expected:
                             score[k, a] = max(score[k, a], found * np.log(found / expected) - found + expected)
     return score
+
+
+def _order_rows(cells: NDArray[np.uint8], classes: Indices, strata: Indices, weights: Ints, by_group: Ints) -> Indices:
+    """Return an order of the rows by what they have: the same shuffles in whatever order rows and items are given.
+
+    Items are known by who has them, rows by the items they have, and both once more by each other; sums of numbers of
+    64 bits do not depend on an order.
+    """
+    codes = np.random.default_rng(0).integers(2**63, size=by_group.shape[0] * by_group.shape[1], dtype=np.uint64)
+    ones = cells.astype(np.uint64)
+    item_keys = _mix(codes @ by_group.reshape(len(codes), -1).astype(np.uint64))
+    of_place = codes[strata * by_group.shape[1] + classes]
+    for _ in range(2):
+        row_keys = _mix(ones @ (item_keys * weights.astype(np.uint64)) + of_place)
+        item_keys = _mix(row_keys @ ones)
+    return np.lexsort((row_keys, strata))
+
+
+def _mix(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return keys whose sums tell different ones apart."""
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    return (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
 
 
 def _thresholds(hits: Ints, weights: Ints, smallest: int) -> tuple[Ints, Ints]:

@@ -103,10 +103,10 @@ def find_contrasts(data: Data, columns: Words, least: float) -> list[Contrast]:
     pairs = list[tuple[float, int, int, int]]()
     for i in firsts.tolist():
         score_with(data, columns, columns[i], shown)
-        shown[i] = 0.0
+        shown[i] = -np.inf
         shown -= (data.costs.codes[i] + data.costs.codes)[:, None]
         best = np.argpartition(-shown, min(PARTNERS, shown.size - 1), axis=None)[:PARTNERS]
-        pairs += [(-float(shown.flat[k]), i, *divmod(int(k), c)) for k in best]
+        pairs += [(-float(shown.flat[k]), i, *divmod(int(k), c)) for k in best if k // c != i]
     found, items = dict[bytes, Contrast](), np.zeros(n, dtype=bool)
     for _, i, j, a in sorted(pairs)[:MAX_PAIRS]:
         evidence = float(grow(data, columns, i, j, a, items))

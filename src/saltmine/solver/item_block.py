@@ -98,14 +98,14 @@ class ItemBlock:
         kernels.weigh_carriers(self.data, plan, self.masks, total, gains)
         return gains
 
-    def test_added(self, carriers: Words, sizes: Ints, wanted: Bools) -> tuple[Ints, Floats]:
-        """Test what classes add to patterns, where ``wanted``, (R, c), among the rows that carry them, (R, W).
+    def test_added(self, carriers: kernels.Carriers, wanted: Bools) -> tuple[Ints, Floats]:
+        """Test what classes add to patterns, where ``wanted``, (R, c), among the rows that carry them.
 
         Pattern, class and weight of every item, (k, 3), and the logarithm of its p-value, (k,).
         """
         room = int(kernels.count_added(self.masks, len(wanted)))
         entry, log_p = np.empty((room, 3), dtype=np.int64), np.empty(room)
-        count = kernels.test_added(self.data, carriers, sizes, self.masks, wanted, entry, log_p)
+        count = kernels.test_added(self.data, carriers, self.masks, wanted, entry, log_p)
         entry, log_p = entry[:count], log_p[:count]
         entry[:, 2] = self.bits.weights.items[entry[:, 2]]
         return entry, log_p

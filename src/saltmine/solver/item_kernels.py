@@ -14,7 +14,7 @@ import numpy as np
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.compiled import compiled
 from saltmine.data.bit_kernels import ONE, ZERO, count_ones, lowest_one
-from saltmine.mdl.class_tests import log_p_value
+from saltmine.mdl.class_tests import join, log_p_value
 from saltmine.mdl.code_length import ONES, OPEN_ONES, OPEN_ZEROS, add_errors
 from saltmine.mdl.evidence import log_likelihood_ratio, min_item_evidence, rounded_density
 from saltmine.mdl.item_choice import FREQUENT, choose_carriers
@@ -292,35 +292,43 @@ def weigh_carriers(data: Data, plan: Plan, masks: Words, total: float, gains: Fl
                     weigh_cells(column, data.row_mask[w] & ~column, data.word_sizes[w], at, worth, flat)
 
 
+class Carriers(NamedTuple):
+    """The rows that carry patterns, and groups of rows of about the same size."""
+
+    rows: Words  # (R, W)
+    strata: Words  # (G, W)
+    joined: Ints  # (R, G): groups that are taken together
+    sizes: Ints  # (R, G, c): rows of every group and class
+
+
 @compiled()
-def test_added(
-    data: Data, carriers: Words, sizes: Ints, masks: Words, wanted: Bools, entry: Ints, log_p: Floats
-) -> int:
+def test_added(data: Data, among: Carriers, masks: Words, wanted: Bools, entry: Ints, log_p: Floats) -> int:
     """List the items that classes add to patterns, where ``wanted``, (R, c), and test each.
 
-    Of the rows that carry a pattern, ``carriers``, (R, W), with so many of every class, (R, c), do more in this class
-    have the item than in all others? Returns the number of items; ``entry``, (k, 3), is pattern, class and item, and
-    has room for all, as ``log_p``, (k,).
+    Of the rows that carry a pattern, do more in this class have the item than in all others of their size? Returns the
+    number of items; ``entry``, (k, 3), is pattern, class and item, and has room for all, as ``log_p``, (k,).
     """
     rank, c = wanted.shape
-    found, hits, count = np.zeros(c, dtype=np.bool_), np.zeros(c, dtype=np.int64), 0
+    found, hits, count = np.zeros(c, dtype=np.bool_), np.zeros((len(among.strata), c), dtype=np.int64), 0
     for i in range(len(data.columns)):
         for s in range(rank):
             n_carriers = find_carriers_of(masks, i, s, found)
             if n_carriers == 0 or n_carriers == c:
                 continue
+            hits[:] = 0
             for a in range(c):
-                hits[a] = 0
                 for w in range(data.edges[a], data.edges[a + 1]):
-                    hits[a] += data.row_weights[w] * count_ones(carriers[s, w] & data.columns[i, w])
-            all_hits, all_rows = np.array([hits.sum()]), np.array([sizes[s].sum()])
+                    having = among.rows[s, w] & data.columns[i, w]
+                    for g in range(len(hits) if having != ZERO else 0):
+                        hits[g, a] += data.row_weights[w] * count_ones(having & among.strata[g, w])
+            own_hits, own_rows = join(hits, among.joined[s]), join(among.sizes[s], among.joined[s])
+            all_hits, all_rows = own_hits.sum(axis=1), own_rows.sum(axis=1)
             for a in range(c):
                 if found[a] and wanted[s, a]:
                     entry[count, 0], entry[count, 1], entry[count, 2] = s, a, i
                     log_p[count] = 0.0
-                    if 2 * hits[a] > sizes[s, a]:
-                        own_hits, own_rows = np.array([hits[a]]), np.array([sizes[s, a]])
-                        log_p[count] = log_p_value(own_hits, all_hits, own_rows, all_rows)
+                    if 2 * own_hits[:, a].sum() > own_rows[:, a].sum():
+                        log_p[count] = log_p_value(own_hits[:, a].copy(), all_hits, own_rows[:, a].copy(), all_rows)
                     count += 1
     return count
 

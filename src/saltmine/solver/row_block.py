@@ -138,11 +138,12 @@ class RowBlock:
         return shown
 
     def count_carriers(self, rule: CarrierRule) -> tuple[Ints, Ints]:
-        """Count the rows that carry a pattern, (G, c), and how often they have each item, (c, n)."""
+        """Count the rows that carry a pattern, (G, c), and how often they have each item, (G, c, n)."""
         rows = self._carriers(rule)
         edges = [slice(begin, end) for begin, end in pairwise(self._edges)]
-        hits = [count_bits(self.data.columns[:, of] & rows[of], self.data.row_weights[of]) for of in edges]
-        return kernels.count_by_stratum(self.data, self._strata, rows), np.stack(hits)
+        columns, weights = self.data.columns, self.data.row_weights
+        hits = [[count_bits(columns[:, of] & group[of], weights[of]) for of in edges] for group in self._strata & rows]
+        return kernels.count_by_stratum(self.data, self._strata, rows), np.array(hits)
 
     def count_strata(self) -> Ints:
         """Count all rows, (G, c)."""

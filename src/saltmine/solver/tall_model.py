@@ -16,7 +16,7 @@ from saltmine.data.binary_model import BinaryModel
 from saltmine.mdl import evidence as stats
 from saltmine.mdl import scores as scoring
 from saltmine.mdl.added_items import simes_log_p
-from saltmine.mdl.class_tests import correct, log_p_values, size_strata
+from saltmine.mdl.class_tests import correct, join, join_strata, log_p_values, size_strata
 from saltmine.mdl.code_length import NO_CODE, OPEN_ONES, OPEN_ZEROS, errors_code, make_costs, pattern_extra
 from saltmine.mdl.item_choice import ItemsWithout, choose_items, choose_items_of_some
 from saltmine.mdl.row_sizes import frequency_bins, row_shifts
@@ -317,7 +317,7 @@ class TallModel:
         return CarrierRule(shared, worth, price)
 
     def _count_carriers(self, s: int) -> tuple[Ints, Ints]:
-        """Count the rows that carry a pattern, (G, c), and how often they have each item, (c, n)."""
+        """Count the rows that carry a pattern, (G, c), and how often they have each item, (G, c, n)."""
         parts = zip(*self.executor.query(RowBlock.count_carriers, self.carrier_rule(s)), strict=True)
         rows, hits = (np.sum(part, axis=0) for part in parts)
         return rows, hits
@@ -329,7 +329,10 @@ class TallModel:
         rows, hits = self._count_carriers(s)
         adding = (carry & ~shared).any(axis=1)
         items = ~shared & (self.item_counts > 0)
-        added = simes_log_p(hits[:, items], rows.sum(axis=0), self.costs.weights[items], carry[:, items])
+        joined = join_strata(rows.sum(axis=1))
+        of_items = hits[:, :, items]
+        by_group = join(of_items.reshape(len(hits), -1), joined).reshape(-1, *of_items.shape[1:])
+        added = simes_log_p(by_group, join(rows, joined), self.costs.weights[items], carry[:, items])
         return log_p_values(rows, self._all_rows), added, adding
 
     def claim_evidence(self) -> Floats:

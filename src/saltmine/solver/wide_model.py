@@ -13,17 +13,17 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from saltmine.arrays import Bools, Floats, Ints, Words
+from saltmine.arrays import Bools, Floats, Indices, Ints, Words
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import Layout, count_bits
 from saltmine.mdl.added_items import simes
-from saltmine.mdl.class_tests import correct, size_strata, use_log_p
+from saltmine.mdl.class_tests import correct, join_strata, size_strata, use_log_p
 from saltmine.mdl.evidence import EvidenceSums, evidence_from_sums, item_choices, min_rows
 from saltmine.mdl.row_sizes import FrequencyBins, row_shifts
 from saltmine.mdl.scores import ModelSums, ScoreSums, gains, make_model_sums, model_length
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.item_block import ItemBlock
-from saltmine.solver.item_kernels import Plan
+from saltmine.solver.item_kernels import Carriers, Plan
 from saltmine.solver.significance import drop_insignificant, drop_patterns
 
 Tuple = TypeVar("Tuple", bound=NamedTuple)
@@ -235,9 +235,12 @@ class WideModel:
 
     def _use_log_p(self) -> Floats:
         """Test that more rows of each class carry each pattern than of the others, (c, R)."""
-        rows = self._input_rows
-        strata = size_strata(self.row_sizes[rows], np.ones(len(rows), dtype=np.int64))
-        return use_log_p(self.carriers()[rows], self._class_of_row[rows], len(self.class_sizes), strata)
+        rows, strata = self._input_rows, self._strata()
+        return use_log_p(self.carriers()[rows], self._class_of_row[rows], len(self.class_sizes), strata[rows])
+
+    def _strata(self) -> Indices:
+        """Return groups of rows of about the same size, (m,)."""
+        return size_strata(self.row_sizes, np.bincount(self._input_rows, minlength=len(self.row_sizes)))
 
     def added_log_p(self) -> tuple[Floats, Bools]:
         """Test what every class adds to every pattern, (R, c); and say where it adds anything."""
@@ -246,8 +249,12 @@ class WideModel:
         log_p = np.zeros(adding.shape)
         if adding.any():
             packed = self.layout.pack(self.carriers().T)
-            sizes = self._per_class(packed)
-            parts = zip(*self.executor.query(ItemBlock.test_added, packed, sizes, adding), strict=True)
+            stratum = self._strata()
+            strata = self.layout.pack(stratum == np.arange(int(stratum.max(initial=0)) + 1)[:, None])
+            sizes = np.stack([self._per_class(packed & group) for group in strata], axis=1)
+            joined = np.array([join_strata(of_pattern.sum(axis=1)) for of_pattern in sizes])
+            among = Carriers(packed, strata, joined, sizes)
+            parts = zip(*self.executor.query(ItemBlock.test_added, among, adding), strict=True)
             entries, found = (np.concatenate(part) for part in parts)
             for s, a in np.argwhere(adding).tolist():
                 own = (entries[:, 0] == s) & (entries[:, 1] == a)
