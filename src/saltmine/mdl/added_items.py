@@ -118,7 +118,7 @@ def simes_log_p(hits: Ints, sizes: Ints, weights: Ints, added: Bools) -> Floats:
 def test_items(hits: Ints, sizes: Ints, added: Bools, log_p: Floats) -> None:
     """Test for every class and item that it adds, (c, n), that more of its rows have it than of others of their size.
 
-    ``hits`` is (G, c, n), ``sizes`` (G, c). Zero for other items, and for those that most rows of the class do not have.
+    ``hits`` is (G, c, n), ``sizes`` (G, c). Zero for other items, and for those that most rows of the class lack.
     """
     _, c, n = hits.shape
     all_rows, all_hits = sizes.sum(axis=1), hits.sum(axis=1)
