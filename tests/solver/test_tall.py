@@ -206,6 +206,19 @@ def test_nothing_but_chance_gives_no_pattern(small_samples):
     assert fitted.usage_.shape == (1500, 0)
 
 
+def test_evidence_is_a_number_however_many_rows_show_it(small_samples):
+    """A class adds two items to a pattern in all of 2000 rows, no other row has them: q is too small for a number."""
+    rng = np.random.default_rng(0)
+    cells, labels = rng.random((8000, 30)) < 0.05, np.repeat([0, 1], 4000)
+    cells[:2000, :6], cells[4000:6000, :4] = True, True
+    fitted = CSalt(random_state=0).fit(cells, labels)
+    added = fitted.patterns().query("kind == 'added'")
+    assert set(added["item"]) == {4, 5}
+    assert set(added["role"]) == {"0"}
+    assert np.isfinite(added["evidence"]).all()
+    assert (added["evidence"] > 700).all()
+
+
 def test_progress_goes_on_after_the_sample(data, small_samples):
     heard = []
     fitted = CSalt(random_state=0, callback=heard.append).fit(*data)

@@ -157,8 +157,11 @@ class PatternScores:
 
     @property
     def alteration_evidence(self) -> Floats:
-        """The evidence for what every class adds, (c, r): minus the logarithm of its q-value."""
-        return -np.log(self.claims.added_q)
+        """The evidence for what every class adds, (c, r): minus the logarithm of its q-value.
+
+        With many rows that is too small for a number; the evidence then is that of the smallest.
+        """
+        return -np.log(np.maximum(self.claims.added_q, np.finfo(np.float64).tiny))
 
     def keep(self, patterns: NDArray[np.intp]) -> PatternScores:
         """Return the scores of these patterns, in this order."""
