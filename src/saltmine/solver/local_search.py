@@ -184,7 +184,8 @@ class LocalSearch:
         kept = [(s, int(self._version[s]), self.state.usage[s].copy(), self.state.carry[s].copy()) for s in old]
         for s in old:
             kernels.take_out(self.data, self.state, s)
-        alike = self._alike[list(old)]
+        alike, fixed = self._alike[list(old)], self._fixed[list(old)]
+        self._fixed[list(old)] = False
         if len(old) != 1 or len(starts) != 1:
             self._alike[list(old)] = False
         new, fitted = list[int](), True
@@ -213,7 +214,7 @@ class LocalSearch:
         for s, version, rows, carry in kept:
             self._put(s, rows, carry)
             self._version[s] = version
-        self._alike[list(old)] = alike
+        self._alike[list(old)], self._fixed[list(old)] = alike, fixed
         self.state.errors[:] = errors
         self.length = before
         return False
@@ -330,6 +331,7 @@ class LocalSearch:
     def _try_without(self, s: int) -> bool:
         """Try to drop a pattern and let those that share its rows or items take over, before f is compared."""
         saved, version, before = copy.deepcopy(self.state), self._version.copy(), self.length
+        alike, fixed = self._alike.copy(), self._fixed.copy()
         on = self.patterns()
         similar = self._similarity(on)[on.index(s)]
         nearby = [on[k] for k in np.argsort(-similar, kind="stable")[: NEARBY + 1] if on[k] != s and similar[k] > 0]
@@ -340,6 +342,7 @@ class LocalSearch:
         if self.length < before - LEAST:
             return True
         self.state, self._version, self.length = saved, version, before
+        self._alike, self._fixed = alike, fixed
         return False
 
     def split(self) -> bool:
