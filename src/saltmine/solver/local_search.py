@@ -30,7 +30,7 @@ from saltmine.solver.contrasts import find_contrasts
 from saltmine.solver.kernels import Pattern, WithoutPattern, make_data, make_state, make_without
 from saltmine.solver.relaxed.operator import SPARSE_DENSITY
 from saltmine.solver.seeds import identical_columns, seed_rows
-from saltmine.solver.significance import drop_insignificant
+from saltmine.solver.significance import choices_to_pay, drop_insignificant
 
 # Two patterns are tried as one if they overlap by this much: shares of common items and rows of the smaller one,
 # added up.
@@ -489,6 +489,7 @@ class LocalSearch:
         evidence = np.full(adds.shape, np.inf)
         if adds.any():
             use = np.array([self._use_log_p(self.state.carry[s], int(self.state.used[s])) for s in on])
+            use = np.minimum(use + choices_to_pay(self, on)[:, None], 0.0)
             added = np.array([self.added_log_p(s) if adds[s].any() else np.zeros(adds.shape[1]) for s in on])
             q = correct(np.stack([use, added]))[1]
             evidence[on] = np.where(adds[on], -q, np.inf)
