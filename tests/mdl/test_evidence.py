@@ -146,7 +146,8 @@ def test_an_item_must_pay_for_its_choice_unless_there_is_no_pattern_yet():
     assert min_item_evidence(5.0, 0) == -np.inf
     assert min_item_evidence(5.0, 1) == 5.0
     assert min_item_evidence(5.0, 10) == pytest.approx(5 - np.log(10))
-    assert min_item_evidence(1.0, 10) == 0.0
+    # However cheap an item is, it has to show something.
+    assert 0 < min_item_evidence(1.0, 10) < 1e-6
 
 
 @settings(max_examples=30, deadline=None)

@@ -156,7 +156,7 @@ def test_frequent_items_join_a_pattern_of_some_classes_only_if_they_are_few(n_fr
     cells[2] = cells[OPEN_ONES]
     background = np.where(np.arange(n) < own, 0.2, 0.9)
     errors = np.where(np.arange(n) < own, 40, 180)
-    costs = make_costs(errors, [m // 2, m // 2], ones=100_000)
+    costs = make_costs(errors, [m // 2, m // 2])
     ratios = np.where(background < FREQUENT, 1.5, 0.0), np.where(background < FREQUENT, -2.0, 0.0)
     seen = ItemsWithout(costs, cells, background, errors, LOG_TOTAL + 2, np.zeros(2, dtype=bool))
     carry, left = np.zeros((2, n), dtype=bool), np.zeros(n, dtype=np.int64)

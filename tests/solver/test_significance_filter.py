@@ -1,4 +1,4 @@
-"""The significance filter takes away the same parts, whichever model of the same data it works on."""
+"""The significance filter sees the same evidence, whichever model of the same data it works on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from saltmine.solver.executor import LocalExecutor
 from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.row_block import RowBlock
-from saltmine.solver.significance import drop_until_significant
+from saltmine.solver.significance import choices_to_pay, drop_alterations, drop_patterns, drop_until_significant
 from saltmine.solver.tall_model import ChosenRows, TallModel
 from saltmine.solver.wide_model import WideModel, _added
 
@@ -41,13 +41,11 @@ def weak_case(seed):
     return data, bits, drop_idle_parts(BinaryModel(X, V, Y), bits.blocks)
 
 
-def filtered_local(data, bits, model):
-    local = LocalSearch(bits, model)
-    drop_until_significant(local)
-    return local.patterns(), local.model()
+def make_local(data, bits, model):
+    return LocalSearch(bits, model)
 
 
-def filtered_wide(data, bits, model):
+def make_wide(data, bits, model):
     parts = np.array_split(np.arange(bits.shape[1]), N_BLOCKS)
     weights = [Weights(bits.weights.items[part], bits.weights.rows) for part in parts]
     blocks = [
@@ -60,15 +58,10 @@ def filtered_wide(data, bits, model):
         block.take(BinaryModel(model.X[part], model.V[:, part], model.Y))
     wide._set_plan(bits.layout.pack(model.Y.T), np.full(model.rank, 0.5), np.ones(model.rank), 1.0)
     wide._take(_added(wide.executor.query(ItemBlock.sum, wide.plan)))
-    drop_until_significant(wide)
-    kept = wide.patterns()
-    usage = bits.layout.unpack(wide.plan.usage[kept]).T
-    found = [block.model(np.array(kept), usage) for block in blocks]
-    V = np.concatenate([part.V for part in found], axis=1)
-    return kept, BinaryModel(np.concatenate([part.X for part in found]), V, usage)
+    return wide
 
 
-def filtered_tall(data, bits, model):
+def make_tall(data, bits, model):
     numbers = np.repeat([0, 1], bits.class_sizes)
     rows = [np.arange(len(numbers))[k::N_BLOCKS] for k in range(N_BLOCKS)]
     blocks = [RowBlock(data.matrix[of], numbers[of], 2) for of in rows]
@@ -85,38 +78,65 @@ def filtered_tall(data, bits, model):
             block.state.usage[s] = block.bits.layout.pack(usage)[0]
         view = tall._look(s)
         tall._put(s, tall._fitted(ChosenRows(None, nothing, used[s], view.cells), carry[s], view))
-    drop_until_significant(tall)
-    found, usage = tall.model(), np.zeros((len(numbers), len(tall.patterns())), dtype=bool)
-    for of, part in zip(rows, tall.executor.query(RowBlock.usage_of, tall.patterns()), strict=True):
-        usage[of] = part
-    return tall.patterns(), BinaryModel(found.X, found.V, usage)
+    return tall
 
 
+def added_by(model):
+    """Return which classes add items to which patterns, (R, c)."""
+    return np.isfinite(model.claim_evidence())
+
+
+others = pytest.mark.parametrize("make", [make_wide, make_tall])
+models = pytest.mark.parametrize("make", [make_local, make_wide, make_tall])
+
+
+@others
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("search", [filtered_wide, filtered_tall])
-def test_all_models_lose_the_same_parts(search, seed):
+def test_all_models_show_the_same_evidence(make, seed):
     case = weak_case(seed)
-    bits, model = case[1:]
-    kept, expected = filtered_local(*case)
-    assert kept
+    local, other = make_local(*case), make(*case)
+    on = local.patterns()
+    assert other.patterns() == on
+    for name in ("together", "item_choice", "pattern_evidence"):
+        expected = [getattr(local, name)(s) for s in on]
+        np.testing.assert_allclose([getattr(other, name)(s) for s in on], expected, err_msg=name)
+    np.testing.assert_array_equal(added_by(other)[on], added_by(local)[on])
+    np.testing.assert_allclose(choices_to_pay(other, on), choices_to_pay(local, on))
+
+
+@others
+@pytest.mark.parametrize("seed", range(6))
+def test_all_models_lose_the_same_patterns(make, seed):
+    case = weak_case(seed)
+    local, other = make_local(*case), make(*case)
+    assert drop_patterns(local)
+    assert drop_patterns(other)
+    assert other.patterns() == local.patterns()
     # The random pattern goes whatever else does.
-    assert model.rank - 1 not in kept
-    patterns, found = search(*case)
-    found = drop_idle_parts(found, bits.blocks)
-    assert patterns == kept
-    for name in ("X", "V", "Y"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    assert case[2].rank - 1 not in local.patterns()
+    assert local.patterns()
 
 
-@pytest.mark.parametrize("search", [filtered_local, filtered_wide, filtered_tall])
-def test_weak_parts_of_significant_patterns_go(search):
-    """With this seed the patterns themselves are significant, and only the parts that were added at random go."""
+@models
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_is_left_that_is_not_shown(make, seed):
+    model = make(*weak_case(seed))
+    drop_until_significant(model)
+    assert model.patterns()
+    for s in model.patterns():
+        assert model.pattern_evidence(s) >= -model.log_alpha
+    assert model.claim_evidence()[model.patterns()].min() >= -model.log_alpha
+    assert not drop_patterns(model)
+    assert not drop_alterations(model)
+
+
+@models
+def test_items_that_a_class_was_given_at_random_go(make):
     case = weak_case(0)
-    bits, model = case[1:]
-    kept, found = search(*case)
-    assert {1, 3} <= set(kept)
-    assert model.Y[bits.blocks[0], 1].any()
-    assert not found.Y[bits.blocks[0], kept.index(1)].any()
-    assert found.Y[bits.blocks[1], kept.index(1)].any()
-    assert model.V[0, :, 3].sum() == 4
-    assert not found.V[0, :, kept.index(3)].any()
+    model = make(*case)
+    assert case[2].V[0, :, 3].sum() == 4
+    assert added_by(model)[3, 0]
+    assert model.claim_evidence()[3, 0] < -model.log_alpha
+    assert drop_alterations(model)
+    assert 3 in model.patterns()
+    assert not added_by(model)[3, 0]

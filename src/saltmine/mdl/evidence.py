@@ -21,6 +21,8 @@ from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Costs
 DENSITIES = 20
 # The level of the test is shared by two tests of a pattern: 99 % for all of its items, 1 % for the strong ones.
 FOR_ALL_ITEMS, FOR_STRONG_ITEMS = float(np.log(1 / 0.99)), float(np.log(1 / 0.01))
+# More than nothing.
+LEAST_EVIDENCE = 1e-9
 
 
 class EvidenceSums(NamedTuple):
@@ -189,9 +191,9 @@ def evidence_from_sums(sums: EvidenceSums, s: int, n_items: int, class_sizes: In
 def min_item_evidence(code: float, n_items: int) -> float:
     """Return the evidence that an item must show to pay for the choice of it, as one of so many of a pattern.
 
-    None is asked as long as the pattern has no items.
+    None is asked as long as the pattern has no items. One that shows nothing pays for nothing, however cheap.
     """
-    return max(code - np.log(n_items), 0.0) if n_items > 0 else -np.inf
+    return max(code - np.log(n_items), LEAST_EVIDENCE) if n_items > 0 else -np.inf
 
 
 @compiled()

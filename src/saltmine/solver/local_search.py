@@ -30,7 +30,7 @@ from saltmine.solver.contrasts import find_contrasts
 from saltmine.solver.kernels import Pattern, WithoutPattern, make_data, make_state, make_without
 from saltmine.solver.relaxed.operator import SPARSE_DENSITY
 from saltmine.solver.seeds import identical_columns, seed_rows
-from saltmine.solver.significance import drop_insignificant
+from saltmine.solver.significance import choices_to_pay, drop_insignificant
 
 # Two patterns are tried as one if they overlap by this much: shares of common items and rows of the smaller one,
 # added up.
@@ -184,7 +184,8 @@ class LocalSearch:
         kept = [(s, int(self._version[s]), self.state.usage[s].copy(), self.state.carry[s].copy()) for s in old]
         for s in old:
             kernels.take_out(self.data, self.state, s)
-        alike = self._alike[list(old)]
+        alike, fixed = self._alike[list(old)], self._fixed[list(old)]
+        self._fixed[list(old)] = False
         if len(old) != 1 or len(starts) != 1:
             self._alike[list(old)] = False
         new, fitted = list[int](), True
@@ -213,7 +214,7 @@ class LocalSearch:
         for s, version, rows, carry in kept:
             self._put(s, rows, carry)
             self._version[s] = version
-        self._alike[list(old)] = alike
+        self._alike[list(old)], self._fixed[list(old)] = alike, fixed
         self.state.errors[:] = errors
         self.length = before
         return False
@@ -330,6 +331,7 @@ class LocalSearch:
     def _try_without(self, s: int) -> bool:
         """Try to drop a pattern and let those that share its rows or items take over, before f is compared."""
         saved, version, before = copy.deepcopy(self.state), self._version.copy(), self.length
+        alike, fixed = self._alike.copy(), self._fixed.copy()
         on = self.patterns()
         similar = self._similarity(on)[on.index(s)]
         nearby = [on[k] for k in np.argsort(-similar, kind="stable")[: NEARBY + 1] if on[k] != s and similar[k] > 0]
@@ -340,6 +342,7 @@ class LocalSearch:
         if self.length < before - LEAST:
             return True
         self.state, self._version, self.length = saved, version, before
+        self._alike, self._fixed = alike, fixed
         return False
 
     def split(self) -> bool:
@@ -487,6 +490,7 @@ class LocalSearch:
         evidence = np.full(adds.shape, np.inf)
         if adds.any():
             use = np.array([self._use_log_p(self.state.carry[s], int(self.state.used[s])) for s in on])
+            use = np.minimum(use + choices_to_pay(self, on)[:, None], 0.0)
             added = np.array([self.added_log_p(s) if adds[s].any() else np.zeros(adds.shape[1]) for s in on])
             q = correct(np.stack([use, added]))[1]
             evidence[on] = np.where(adds[on], -q, np.inf)

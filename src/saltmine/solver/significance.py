@@ -23,6 +23,12 @@ class ModelUnderTest(Protocol):
     def pattern_evidence(self, s: int) -> float:
         """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
 
+    def together(self, s: int) -> float:
+        """Return the evidence that the items of a pattern go together."""
+
+    def item_choice(self, s: int) -> float:
+        """Return what the choice of the items that all classes carry costs."""
+
     def claim_evidence(self) -> Floats:
         """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""
 
@@ -37,6 +43,16 @@ class ModelUnderTest(Protocol):
 
     def update(self) -> None:
         """Bring figures of the whole model up to date after parts were taken away."""
+
+
+def choices_to_pay(model: ModelUnderTest, patterns: list[int]) -> Floats:
+    """Return what these patterns pay for the choice of their items before their use says anything about classes.
+
+    Nothing where the items go together: those were found without the labels.
+    """
+    is_shown = [model.together(s) >= -model.log_alpha for s in patterns]
+    choices = [0.0 if shown else model.item_choice(s) for s, shown in zip(patterns, is_shown, strict=True)]
+    return np.array(choices, dtype=np.float64)
 
 
 def drop_insignificant(model: ModelUnderTest) -> bool:

@@ -24,7 +24,7 @@ from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.kernels import state_length
 from saltmine.solver.local_search import LEAST, ROUNDS
 from saltmine.solver.row_block import CarrierRule, RowBlock, RowCounts, RowRule, RowSizes
-from saltmine.solver.significance import drop_insignificant, drop_until_significant
+from saltmine.solver.significance import choices_to_pay, drop_insignificant, drop_until_significant
 from saltmine.solver.solution import OnRefine
 
 # Sweeps over patterns that still change, and rounds of the significance filter; one or two are the rule.
@@ -341,6 +341,7 @@ class TallModel:
         on = self.patterns()
         if on and (self.carry & ~self.carry.all(axis=1, keepdims=True)).any():
             use, added, adding = (np.array(part) for part in zip(*(self.added_log_p(s) for s in on), strict=True))
+            use = np.minimum(use + choices_to_pay(self, on)[:, None], 0.0)
             evidence[on] = np.where(adding, -correct(np.stack([use, added]))[1], np.inf)
         return evidence
 

@@ -24,7 +24,7 @@ from saltmine.mdl.scores import ModelSums, ScoreSums, gains, make_model_sums, mo
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.item_kernels import Carriers, Plan
-from saltmine.solver.significance import drop_insignificant, drop_patterns
+from saltmine.solver.significance import choices_to_pay, drop_insignificant, drop_patterns
 
 Tuple = TypeVar("Tuple", bound=NamedTuple)
 
@@ -268,7 +268,8 @@ class WideModel:
             self._claimed = np.full(adding.shape, np.inf)
             if adding.any():
                 on = self.patterns()
-                q = correct(np.stack([self._use_log_p().T[on], log_p[on]]))[1]
+                use = np.minimum(self._use_log_p().T[on] + choices_to_pay(self, on)[:, None], 0.0)
+                q = correct(np.stack([use, log_p[on]]))[1]
                 self._claimed[on] = np.where(adding[on], -q, np.inf)
         return self._claimed
 
