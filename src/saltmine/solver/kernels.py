@@ -32,6 +32,9 @@ from saltmine.mdl.row_sizes import frequency_bins, row_shifts
 ITEMS_AT_ONCE = 256
 # Rows that are weighed by the same instruction.
 ROWS_AT_ONCE = 4
+# With this many times more items than rows a row that has a pattern shows it, so evidence is asked of every row. What
+# most rows have would otherwise shorten f more than any pattern that shows something, and every start would end there.
+FEW_ROWS = 100
 
 
 class Data(NamedTuple):
@@ -228,6 +231,26 @@ def weigh_rows(data: Data, without: WithoutPattern, pattern: Pattern, total: flo
 
 
 @compiled()
+def ask_evidence(
+    data: Data, without: WithoutPattern, pattern: Pattern, ratios: tuple[Floats, Floats], least: float, gains: Floats
+) -> None:
+    """Let rows gain nothing whose items show less than ``least`` that they belong to the pattern."""
+    c, n = pattern.carry.shape
+    shown = np.zeros(len(gains))
+    for i in range(n):
+        for a in range(c):
+            if pattern.carry[a, i]:
+                weight = np.float64(data.costs.weights[i])
+                for w in range(data.edges[a], data.edges[a + 1]):
+                    open_, column = without.open_cells[i, w], data.columns[i, w]
+                    weigh_cells(open_ & column, ZERO, data.word_sizes[w], 64 * w, weight * ratios[0][i], shown)
+                    weigh_cells(open_ & ~column, ZERO, data.word_sizes[w], 64 * w, weight * ratios[1][i], shown)
+    for k in range(len(gains)):
+        if shown[k] < least:
+            gains[k] = -np.inf
+
+
+@compiled()
 def choose_rows(data: Data, gains: Floats, price: float, rows: Words) -> None:
     """Take the rows that save more than one more usage costs: a row uses what shortens its description."""
     for w in range(len(rows)):
@@ -304,6 +327,8 @@ def fit_pattern(
         stats.log_likelihood_ratios(without.background, density, ratios[0], ratios[1])
         total = others + used[s] + code_length.count_errors(costs, new.errors)
         weigh_rows(data, without, new, total, gains)
+        if costs.n_items > FEW_ROWS * data.class_sizes.sum():
+            ask_evidence(data, without, new, ratios, np.log(data.class_sizes.sum() / used[s]), gains)
         choose_rows(data, gains, np.log(total / used[s]), new.rows)
     return length
 

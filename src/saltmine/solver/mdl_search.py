@@ -11,6 +11,7 @@ from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.code_length import cross_weights
+from saltmine.solver.kernels import FEW_ROWS
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.objective import Factors
@@ -25,9 +26,6 @@ from saltmine.solver.solution import USUALLY_DONE, SearchSettings, Solution, Tas
 START_FACTOR, START_MORE = 1.5, 4
 # The penalty grows over the first iterations; few more are needed, as the local search does the rest.
 RAMP, ITERATIONS = 60, 80
-# With so many items for every row, items that occur in exactly the same rows show the patterns, and the relaxed solve,
-# which would give every row a pattern of its own, is left out.
-FEW_ROWS = 100
 # Rounds of moves on the binary model; one or two are the rule.
 MAX_ROUNDS = 5
 
@@ -40,6 +38,8 @@ def search_sample(matrix: BinaryMatrix, bits: BitMatrix, settings: SearchSetting
 def mdl_search(task: Task, settings: SearchSettings) -> Solution:
     """Run saltmine's own solver: a short relaxed solve, then moves on the binary model; docs/solver.md says why."""
     n_rows, n_items = task.bits.weights.shape
+    # Items that occur in exactly the same rows then show the patterns, and the relaxed solve, which would give every
+    # row a pattern of its own, is left out.
     few_rows = n_items > FEW_ROWS * n_rows
     if few_rows:
         model, n_iter, history = BinaryModel.empty(*task.bits.shape, len(task.bits.blocks)), 0, list[float]()
