@@ -108,8 +108,11 @@ def choose_carriers(
             saved += most
             evidence += cells[OPEN_ONES, joining, i] * ratio[0] + cells[OPEN_ZEROS, joining, i] * ratio[1]
             length = item_length(counted, code, errors - saved, log_total) + k * code
+            # With many classes S takes longest, and it only adds to the length.
+            if length >= best or evidence < min_evidence or difference(cells, i, some) < DIFFERENCE:
+                continue
             length += specificity(cross, cells, i, some)
-            if length < best and evidence >= min_evidence and difference(cells, i, some) >= DIFFERENCE:
+            if length < best:
                 best = length
                 left = errors - saved
                 for a in range(c):
