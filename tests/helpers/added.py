@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from saltmine.mdl.added_items import hits_by_class, simes_log_p
+from saltmine.mdl.added_items import hits_by_group, simes_log_p
+from saltmine.mdl.class_tests import count_by_stratum
 
 
 def by_simes(cells, classes, added, strata, weights, goal):
     """Stand in for `mdl.added_items.test_added` where a model in memory is compared with one in blocks."""
-    hits = hits_by_class(cells, classes, len(added))
-    return simes_log_p(hits, np.bincount(classes, minlength=len(added)), weights, added)
+    everyone = np.ones((len(classes), 1), dtype=bool)
+    rows = count_by_stratum(everyone, classes, len(added), strata)[0]
+    return simes_log_p(hits_by_group(cells, classes, strata, len(added)), rows, weights, added)

@@ -20,7 +20,11 @@ def log_p_of(cells, classes, adding=None, strata=None, weights=None, goal=GOAL):
     adding = np.ones(c, dtype=bool) if adding is None else adding
     strata = np.zeros(len(classes), dtype=int) if strata is None else strata
     weights = np.ones(cells.shape[1], dtype=int) if weights is None else weights
-    return added_items.test_added(cells, classes, adding, strata, weights, goal)
+    # As the search would: what most rows of a class have, and more often than the others.
+    share = np.array([cells[classes == a].mean(axis=0) for a in range(c)])
+    others = np.array([cells[classes != a].mean(axis=0) if (classes != a).any() else 1 + share[a] for a in range(c)])
+    added = (share > 0.5) & (share > others) & adding[:, None]
+    return added_items.test_added(cells, classes, added, strata, weights, goal)
 
 
 # ------------------------------------------------------------ Simes
@@ -51,14 +55,14 @@ def test_single_items_are_tested_by_fishers_test_where_most_rows_have_them(seed,
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 15, c)
     hits = rng.integers(0, sizes[:, None] + 1, (c, 6))
-    adding, log_p = rng.random(c) < 0.7, np.empty((c, 6))
-    added_items.test_items(hits[None], sizes[None], adding, log_p)
+    added, log_p = rng.random((c, 6)) < 0.7, np.empty((c, 6))
+    added_items.test_items(hits[None], sizes[None], added, log_p)
     for a in range(c):
         for i in range(6):
             n_hits, n_rows = hits[:, i].sum(), sizes.sum()
             expected = hypergeom.sf(hits[a, i] - 1, n_rows, n_hits, sizes[a])
             unlikely = hits[a, i] * n_rows > n_hits * sizes[a]
-            tested = adding[a] and 2 * hits[a, i] > sizes[a] and unlikely
+            tested = added[a, i] and 2 * hits[a, i] > sizes[a] and unlikely
             assert np.exp(log_p[a, i]) == pytest.approx(expected if tested else 1.0)
 
 
@@ -67,7 +71,7 @@ def test_single_items_are_compared_among_rows_of_the_same_size():
     sizes = rng.integers(1, 15, (3, 2))
     hits = rng.integers(sizes[:, :, None] // 2, sizes[:, :, None] + 1, (3, 2, 20))
     log_p = np.empty((2, 20))
-    added_items.test_items(hits, sizes, np.ones(2, dtype=bool), log_p)
+    added_items.test_items(hits, sizes, np.ones((2, 20), dtype=bool), log_p)
     assert (log_p < 0).any()
     for i in range(20):
         figures = hits[:, 0, i], hits[:, :, i].sum(axis=1), sizes[:, 0], sizes.sum(axis=1)
@@ -128,7 +132,7 @@ def test_many_items_none_of_which_is_clear_by_itself_are_clear_together(shared):
     log_p = log_p_of(cells, classes)
     single = np.zeros((2, 200))
     hits = added_items.hits_by_class(cells.astype(np.uint8), classes, 2)
-    added_items.test_items(hits[None], np.array([[15, 15]]), np.array([True, False]), single)
+    added_items.test_items(hits[None], np.array([[15, 15]]), np.ones((2, 200), dtype=bool), single)
     assert added_items.simes(single[0], np.ones(200, dtype=int), 200) > log_p[0]
     assert log_p[0] < GOAL < log_p[1]
 
