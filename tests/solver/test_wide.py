@@ -248,6 +248,23 @@ def test_few_rows_that_share_exact_columns():
         assert (model.components_[alike][0] & columns).sum() > 0.99 * columns.sum()
 
 
+def test_what_most_rows_have_hides_no_patterns(monkeypatch):
+    """A description of the typical row would save most, but shows nothing; no start may end there."""
+    take_samples_of(5000, monkeypatch)
+    rng = np.random.default_rng(0)
+    groups, y = np.arange(40) // 10, np.arange(40) % 2
+    common = rng.random((40, 4000)) < rng.uniform(0.5, 0.95, 4000)
+    own = rng.random((40, 1600)) < np.where(groups[:, None] == np.arange(1600) // 400, 0.97, 0.03)
+    model = CSalt(random_state=0).fit(np.concatenate([common, own], axis=1), y)
+    for group in range(4):
+        alike = (model.usage_ == (groups == group)[:, None]).all(axis=0)
+        assert alike.sum() == 1
+        of_group = np.flatnonzero(model.components_[alike][0, 4000:]) // 400 == group
+        assert of_group.all()
+        assert len(of_group) > 380
+    assert set(model.patterns()["kind"]) == {"shared"}
+
+
 def test_noise_has_no_patterns(searches):
     X = np.random.default_rng(0).random((40, 1000)) < 0.1
     y = np.repeat([0, 1], 20)
