@@ -50,7 +50,6 @@ ROUNDS, SCREENING_ROUNDS = 6, 3
 SWEEPS = 10
 # Seeds that one thread screens at a time.
 BATCH = 32
-LOCAL = 1.0
 # f must fall by more than rounding errors.
 LEAST = 1e-6
 
@@ -225,7 +224,7 @@ class LocalSearch:
         adds = (carry & ~np.logical_and.reduce(carry, axis=0)).any(axis=1)
         if not adds.any():
             return True
-        weak = adds & (self.added_log_p(s) > LOCAL * self.log_alpha)
+        weak = adds & (self.added_log_p(s) > self.log_alpha)
         if not weak.any():
             return True
         self._alike[s] |= weak
@@ -479,7 +478,7 @@ class LocalSearch:
         strata = self._stratum_of[places]
         strata = join_strata(np.bincount(strata, minlength=len(self.strata)))[strata]
         cells = kernels.unpack_cells(self.data.columns, items, places)
-        goal = LOCAL * self.log_alpha
+        goal = self.log_alpha
         return test_added(cells, classes, carry[:, items], strata, self.data.costs.weights[items], goal)
 
     def claim_evidence(self) -> Floats:
