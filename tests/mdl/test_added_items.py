@@ -8,7 +8,8 @@ from scipy.stats import false_discovery_control, hypergeom
 
 # The module and not its functions, which pytest would take for tests.
 from saltmine.mdl import added_items
-from saltmine.mdl.class_tests import log_choose, log_p_value
+from saltmine.mdl.class_tests import log_p_value
+from saltmine.mdl.evidence import log_choices
 
 GOAL = float(np.log(0.01))
 
@@ -81,12 +82,10 @@ def test_single_items_are_compared_among_rows_of_the_same_size():
 
 def test_rows_of_every_class_and_group_are_counted():
     rng = np.random.default_rng(0)
-    cells, classes, strata = (
-        (rng.random((50, 7)) < 0.4).astype(np.uint8),
-        rng.integers(0, 3, 50),
-        rng.integers(0, 2, 50),
-    )
-    found = added_items.hits_by_class(cells, classes, 4)
+    cells = (rng.random((150, 7)) < 0.4).astype(np.uint8)
+    classes, strata = rng.integers(0, 3, 150), rng.integers(0, 2, 150)
+    found = np.full((4, 7), -1)
+    added_items.count_hits(added_items.pack_rows(cells), classes, found)
     np.testing.assert_array_equal(found, [cells[classes == a].sum(axis=0) for a in range(4)])
     by_group = added_items.hits_by_group(cells, classes, strata, 4)
     for g in range(2):
@@ -131,8 +130,8 @@ def test_many_items_none_of_which_is_clear_by_itself_are_clear_together(shared):
     cells = np.hstack([rng.random((30, 40)) < rates, rng.random((30, 160)) < shared])
     log_p = log_p_of(cells, classes)
     single = np.zeros((2, 200))
-    hits = added_items.hits_by_class(cells.astype(np.uint8), classes, 2)
-    added_items.test_items(hits[None], np.array([[15, 15]]), np.ones((2, 200), dtype=bool), single)
+    hits = added_items.hits_by_group(cells.astype(np.uint8), classes, np.zeros(30, dtype=int), 2)
+    added_items.test_items(hits, np.array([[15, 15]]), np.ones((2, 200), dtype=bool), single)
     assert added_items.simes(single[0], np.ones(200, dtype=int), 200) > log_p[0]
     assert log_p[0] < GOAL < log_p[1]
 
@@ -160,7 +159,7 @@ def test_no_p_value_is_below_one_over_the_number_of_labellings(seed, first, seco
     cells ^= (rng.random(cells.shape) < rng.choice([0.0, 0.2])).astype(np.uint8)
     log_p = log_p_of(cells, classes)
     assert (log_p <= 0).all()
-    assert (log_p >= -log_choose(len(classes), first) - 1e-9).all()
+    assert (log_p >= -log_choices(len(classes), first) - 1e-9).all()
 
 
 def test_a_single_row_against_few_is_never_clear_however_many_items_it_has():

@@ -119,7 +119,7 @@ def test_more_hits_are_never_less_clear(figures):
 
 def test_as_many_hits_as_there_can_be_have_the_chance_of_one_choice_however_small():
     one = [np.array([k]) for k in (2000, 2000, 2000, 4000)]
-    expected = -class_tests.log_choose(4000, 2000)
+    expected = -class_tests.log_choices(4000, 2000)
     assert expected < -2000
     assert log_p_value(*one) == pytest.approx(expected)
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.arrays import Bools, Floats, Indices, Ints
+from saltmine.arrays import Bools, Floats, Indices, Ints, Words
 from saltmine.compiled import compiled
-from saltmine.mdl.class_tests import count_by_stratum, log_choose, log_p_value
+from saltmine.data.bit_kernels import ONE, ZERO, popcount
+from saltmine.mdl.class_tests import count_by_stratum, log_p_value
+from saltmine.mdl.evidence import log_choices
 from saltmine.mdl.item_choice import rate_length
 
 # Items are looked at all together, and the most frequent half, quarter and so on of them: it takes no labels to know
@@ -51,7 +53,9 @@ def test_added(
     by_group = hits_by_group(cells, classes, strata, len(added))
     rows = count_by_stratum(np.ones((len(classes), 1), dtype=bool), classes, len(added), strata)[0]
     hits, sizes = by_group.sum(axis=0), rows.sum(axis=0)
-    adding = np.array([_is_clear(cells, classes == a, own, weights) for a, own in enumerate(added)])
+    adding: Bools = np.logical_or.reduce(added, axis=1)
+    for a in np.flatnonzero(adding):
+        adding[a] = _is_clear(cells, classes == a, added[a], weights)
     log_p = np.log(2) + simes_log_p(by_group, rows, weights, added & adding[:, None])
     open_ = adding & (log_p > 3 * goal)
     if open_.any() and len(classes) <= MAX_ROWS and cells.size <= MAX_CELLS:
@@ -66,29 +70,23 @@ def test_added(
             for a in np.flatnonzero(open_):
                 log_p[a] = min(log_p[a], np.log(2) + _log_tail(float(score[a]), again[:, a]))
     # However clear the items are, there are only so many ways to draw the rows of a class.
-    floor = -np.array([[log_choose(int(group.sum()), int(size)) for size in group] for group in rows]).sum(axis=0)
-    return np.where(adding, np.minimum(np.maximum(log_p, floor), 0.0), 0.0)
+    of_group = rows.sum(axis=1)
+    for a in np.flatnonzero(adding):
+        log_p[a] = max(log_p[a], -sum(log_choices(n, k) for n, k in zip(of_group, rows[:, a], strict=True)))
+    return np.where(adding, np.minimum(log_p, 0.0), 0.0)
 
 
 def _is_clear(cells: NDArray[np.uint8], own: Bools, items: Bools, weights: Ints) -> bool:
     """Return whether many more rows of a class than of all others have most of the items that it adds."""
-    if not items.any() or not own.any() or own.all():
+    own_rows, all_rows = np.count_nonzero(own), len(own)
+    if own_rows in (0, all_rows):
         return False
     has_most = 2 * (cells[:, items] @ weights[items]) > weights[items].sum()
-    counts = np.array([(has_most & own).sum()]), np.array([has_most.sum()])
-    rows = np.array([own.sum()]), np.array([len(own)])
-    inside, outside = counts[0] / rows[0], (counts[1] - counts[0]) / (rows[1] - rows[0])
-    return bool(inside[0] >= MIN_RATIO * outside[0] and log_p_value(*counts, *rows) <= np.log(CLEAR))
-
-
-@compiled()
-def hits_by_class(cells: NDArray[np.uint8], classes: Indices, n_classes: int) -> Ints:
-    """Count the rows of every class that have each item, (c, n)."""
-    hits = np.zeros((n_classes, cells.shape[1]), dtype=np.int64)
-    for j in range(len(classes)):
-        for i in range(cells.shape[1]):
-            hits[classes[j], i] += cells[j, i]
-    return hits
+    own_hits, all_hits = np.count_nonzero(has_most & own), np.count_nonzero(has_most)
+    if own_hits / own_rows < MIN_RATIO * (all_hits - own_hits) / (all_rows - own_rows):
+        return False
+    counts = np.array([own_hits, all_hits, own_rows, all_rows])
+    return bool(log_p_value(counts[:1], counts[1:2], counts[2:3], counts[3:]) <= np.log(CLEAR))
 
 
 @compiled()
@@ -111,7 +109,8 @@ def simes_log_p(hits: Ints, sizes: Ints, weights: Ints, added: Bools) -> Floats:
     """
     log_p = np.zeros(hits.shape[1:])
     test_items(hits, sizes, added, log_p)
-    return np.array([simes(of_class, weights, int(weights.sum())) for of_class in log_p])
+    n_items, any_item = int(weights.sum()), log_p.min(axis=1, initial=0.0) < 0
+    return np.array([simes(log_p[a], weights, n_items) if any_item[a] else 0.0 for a in range(len(log_p))])
 
 
 @compiled()
@@ -165,6 +164,8 @@ def shuffled_scores(
     order, labels = np.argsort(strata), classes.copy()
     score = np.empty((SHUFFLES, len(sizes)))
     any_item = np.ones((len(sizes), cells.shape[1]), dtype=np.bool_)
+    columns = pack_rows(cells)
+    hits = np.zeros((1, len(sizes), cells.shape[1]), dtype=np.int64)
     for k in range(SHUFFLES):
         first = 0
         for last in range(1, len(order) + 1):
@@ -174,10 +175,34 @@ def shuffled_scores(
                     one, two = order[j], order[other]
                     labels[one], labels[two] = labels[two], labels[one]
                 first = last
-        hits = hits_by_class(cells, labels, len(sizes))
+        count_hits(columns, labels, hits[0])
         figures = sizes, weights, thresholds, n_items
-        score[k] = count_scores(hits.reshape(1, *hits.shape), any_item, wanted, *figures)[0]
+        score[k] = count_scores(hits, any_item, wanted, *figures)[0]
     return score
+
+
+@compiled()
+def pack_rows(cells: NDArray[np.uint8]) -> Words:
+    """Return the rows that have each item, 64 to a word, (words, n)."""
+    columns = np.zeros(((len(cells) + 63) // 64, cells.shape[1]), dtype=np.uint64)
+    for j in range(len(cells)):
+        for i in range(cells.shape[1]):
+            columns[j // 64, i] |= np.uint64(cells[j, i]) << np.uint64(j % 64)
+    return columns
+
+
+@compiled()
+def count_hits(columns: Words, labels: Indices, hits: Ints) -> None:
+    """Count the rows of every class that have each item, (c, n)."""
+    of_class = np.zeros((len(hits), len(columns)), dtype=np.uint64)
+    for j in range(len(labels)):
+        of_class[labels[j], j // 64] |= ONE << np.uint64(j % 64)
+    hits[:] = 0
+    for a in range(len(hits)):
+        for w in range(len(columns)):
+            if of_class[a, w] != ZERO:
+                for i in range(columns.shape[1]):
+                    hits[a, i] += popcount(columns[w, i] & of_class[a, w])
 
 
 @compiled()

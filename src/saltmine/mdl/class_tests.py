@@ -7,13 +7,13 @@ what the choice of a claim costs is added by `evidence.item_choices`, by `added_
 
 from __future__ import annotations
 
-from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
 
 from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.compiled import compiled
+from saltmine.mdl.evidence import log_choices
 
 # Groups of rows of about the same size.
 MAX_STRATA = 8
@@ -43,12 +43,6 @@ def size_strata(sizes: Ints, weights: Ints) -> Indices:
 
 
 @compiled()
-def log_choose(n: int, k: int) -> float:
-    """Return the logarithm of a binomial coefficient."""
-    return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0)
-
-
-@compiled()
 def cumulant(shift: float, successes: int, trials: int, rows: int) -> tuple[float, float, float]:
     """Return log E exp(shift x), and its first two derivatives, of a hypergeometric count x, or a bound of them.
 
@@ -61,7 +55,8 @@ def cumulant(shift: float, successes: int, trials: int, rows: int) -> tuple[floa
         chance = max(trials, successes) / rows
         tilted = chance * np.exp(shift) / (1.0 - chance + chance * np.exp(shift))
         return draws * np.log(1.0 - chance + chance * np.exp(shift)), draws * tilted, draws * tilted * (1.0 - tilted)
-    log_first = log_choose(trials, least) + log_choose(rows - trials, successes - least) - log_choose(rows, successes)
+    log_first = log_choices(trials, least) + log_choices(rows - trials, successes - least)
+    log_first -= log_choices(rows, successes)
     term, highest = log_first + shift * least, -np.inf
     terms = np.empty(most - least + 1)
     for x in range(least, most + 1):
@@ -89,8 +84,8 @@ def log_tail(observed: int, most: int, successes: Ints, trials: Ints, rows: Ints
         so_far = chance.copy()
         chance[:] = 0.0
         for x in range(least, highest + 1):
-            log_of_x = log_choose(trials[g], x) + log_choose(rows[g] - trials[g], successes[g] - x)
-            of_x = np.exp(log_of_x - log_choose(rows[g], successes[g]))
+            log_of_x = log_choices(trials[g], x) + log_choices(rows[g] - trials[g], successes[g] - x)
+            of_x = np.exp(log_of_x - log_choices(rows[g], successes[g]))
             for k in range(most + 1 - x):
                 chance[k + x] += so_far[k] * of_x
     return float(min(np.log(max(chance[observed:].sum(), 1e-300)), 0.0))
@@ -118,8 +113,8 @@ def log_p_value(hits: Ints, successes: Ints, trials: Ints, rows: Ints) -> float:
         expected += successes[g] * trials[g] / rows[g]
         highest = min(trials[g], successes[g])
         most += highest
-        log_most += log_choose(trials[g], highest) + log_choose(rows[g] - trials[g], successes[g] - highest)
-        log_most -= log_choose(rows[g], successes[g])
+        log_most += log_choices(trials[g], highest) + log_choices(rows[g] - trials[g], successes[g] - highest)
+        log_most -= log_choices(rows[g], successes[g])
     if observed <= expected:
         return 0.0
     if observed >= most:

@@ -45,7 +45,7 @@ SHARED = 0.5
 # Share of what a pattern saves that may go when a rounded model is trimmed.
 TRIMMED = 0.25
 # Turns of rows and items in one fit of a pattern, and in the screening of a seed.
-ROUNDS, SCREENING_ROUNDS = 6, 3
+ROUNDS, SCREENING_ROUNDS = 6, 2
 # Sweeps of refits over patterns that still change.
 SWEEPS = 10
 # Seeds that one thread screens at a time.
@@ -359,7 +359,8 @@ class LocalSearch:
         return changed
 
     def _using(self, s: int) -> list[int]:
-        return [a for a in range(len(self.bits.blocks)) if self.state.usage[s, self.bits.layout.words(a)].any()]
+        by_class: Ints = kernels.rows_by_class(self.data, self.state.usage[s])
+        return np.flatnonzero(by_class).tolist()
 
     def _own_items(self, s: int, a: int) -> float:
         """Return the share of the items of a class that no other class which uses the pattern carries."""
