@@ -183,18 +183,21 @@ def figures(model: FittedModel, truth: Any = None) -> dict[str, Any]:
     >>> figures(Primp().fit([[1, 1, 0], [1, 1, 0], [0, 0, 1]]))["patterns"]
     0
     """
-    kinds, used = class_kinds(model), model.usage_counts_
-    sizes, n_using = (model.components_ | model.alterations_).sum(axis=2), (used > 0).sum(axis=0)
+    # The typical row is no pattern that was found.
+    found_ones = ~model.typical_
+    kinds, used = class_kinds(model)[:, found_ones], model.usage_counts_[:, found_ones]
+    sizes = (model.components_ | model.alterations_).sum(axis=2)[:, found_ones]
+    n_using = (used > 0).sum(axis=0)
     found: dict[str, Any] = {
         "description_length": float(model.description_length_),
         "of_null": float(model.description_length_ / max(model.null_description_length_, 1e-300)),
         "rss": int(model.noise_counts_.sum()),
-        "patterns": int(model.n_components_),
+        "patterns": int(found_ones.sum()),
         "shared": int((kinds == "").all(axis=0).sum()),
         "mostly": int((kinds == MOSTLY).any(axis=0).sum()),
         "only": int((kinds == ONLY).any(axis=0).sum()),
-        "added": int(model.alterations_.any(axis=(0, 2)).sum()),
-        "by_chance": int((model.pattern_evidence_ < -np.log(ALPHA)).sum()),
+        "added": int(model.alterations_[:, found_ones].any(axis=(0, 2)).sum()),
+        "by_chance": int((model.pattern_evidence_[found_ones] < -np.log(ALPHA)).sum()),
         # Where classes carry different items, the mean over those that use the pattern.
         "items": _mean((sizes * (used > 0)).sum(axis=0) / np.maximum(n_using, 1)),
         "rows": _mean(used.sum(axis=0)),

@@ -188,7 +188,7 @@ def _plain_values(summary: Summary, seconds: float) -> dict[str, Any]:
         "rows": len(summary.row_classes),
         "columns": int(model.n_features_in_),
         "classes": {entry.label: entry.rows for entry in summary.classes},
-        "n_patterns": len(patterns),
+        "n_patterns": sum(not pattern.typical for pattern in summary.patterns),
         "description_length": float(model.description_length_),
         "null_description_length": float(model.null_description_length_),
         "seconds": round(seconds, 2),

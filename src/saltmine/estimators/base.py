@@ -26,7 +26,7 @@ from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
 from saltmine.estimators.runs import best_of_runs, steps_of
 from saltmine.fitted.encoding import DECIMALS, CodeTable, encode
-from saltmine.fitted.kinds import class_kinds
+from saltmine.fitted.kinds import class_kinds, typical_rows
 from saltmine.fitted.model_file import save_model
 from saltmine.fitted.pattern_table import pattern_table
 from saltmine.fitted.stability import Stability, bootstrap_rows, carried, compare
@@ -124,6 +124,13 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Whether the search takes identical rows and columns as one with a weight."""
         return False
 
+    @property
+    def typical_(self) -> Bools:
+        """Which patterns are the typical row, (r,)."""
+        check_is_fitted(self)
+        figures = self.usage_counts_, self.class_counts_, self.pattern_evidence_
+        return self._is_tested & typical_rows(*figures, self._level)
+
     # ------------------------------------------------------------------ fitting
 
     def fit(self, X: Any, y: Any = None, *, item_names: Any = None, row_names: Any = None) -> Self:
@@ -199,15 +206,20 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return [int(seed) for seed in drawn]
 
     def _store(self, found: Found, classes: NDArray[Any], labels: Labels) -> None:
-        """Keep what was found, rows in the order of the input, the pattern that covers most cells first."""
+        """Keep what was found, rows in the order of the input.
+
+        The typical row comes first, then the pattern that covers most cells.
+        """
         usage_counts = labels.count(found.usage)
-        by_area = np.argsort(-(found.items.carried() * usage_counts).sum(axis=0), kind="stable")
+        class_counts = np.bincount(labels.numbers, minlength=labels.n_classes)
+        typical = self._is_tested & typical_rows(usage_counts, class_counts, found.scores.evidence, self._level)
+        by_area = np.lexsort([-(found.items.carried() * usage_counts).sum(axis=0), ~typical])
         scores = found.scores.keep(by_area)
         self.n_components_ = found.rank
         self.usage_, self.usage_counts_ = found.usage[:, by_area], usage_counts[:, by_area]
         self._items, self.carrier_counts_ = found.items.keep(by_area), found.carrier_counts[:, by_area]
         self.classes_, self.row_labels_ = classes, classes[labels.numbers]
-        self.class_counts_ = np.bincount(labels.numbers, minlength=labels.n_classes)
+        self.class_counts_ = class_counts
         self.description_length_, self.null_description_length_ = found.length, found.null_length
         self.n_iter_, self.history_ = found.n_iter, np.array(found.history)
         self.pattern_evidence_, self.pattern_gain_ = scores.evidence, scores.gain
@@ -371,23 +383,24 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         -------
         DataFrame with the columns
 
-            - ``pattern``: number of the pattern, the one that covers most cells first;
+            - ``pattern``: number of the pattern: the typical row first, then the one that covers most cells;
             - ``item``: column name, or column number where the data had no names;
             - ``role``: "common" for shared items, else the class that the row is about, as text ("class common" for a
               class of that very name); a pattern that is mostly of several classes has rows for each of them;
             - ``kind``: "mostly" if the class is shown to use the pattern more than the others (``q_value`` at most
               ``alpha``), and the share of its rows that carry it is at least twice that of all other rows together;
               "only" if, beyond that, no more rows outside carry it than there would be if its items occurred
-              independently there; "shared" for all other patterns; "added" for items that a class adds to a pattern;
+              independently there; "typical" for what at least half of the rows use without evidence that its items go
+              together; "shared" for all other patterns; "added" for items that a class adds to a pattern;
             - ``evidence``: minus the logarithm (nats) of a bound on the probability that chance shows as much; for
               added items ``-log(q_value)``;
             - ``gain``: nats by which the description would be longer without the pattern, and for added items without
               all that the class adds to it;
             - ``p_value``, ``q_value``: exact test of what is said of the class, and its correction by Benjamini and
               Hochberg for all such tests of the model; NaN for shared items. "mostly" and "only": a larger share of
-              the rows of the class carries the pattern than of all other rows together, among rows of about the same
-              size. "added", one test for all items that the class adds: its carriers have them more often than those
-              of the other classes that do not add them. As if rows were independent;
+              the rows of the class carries the pattern than of all other rows together, among all rows as well as
+              among rows of about the same size. "added", one test for all items that the class adds: its carriers have
+              them more often than those of the other classes that do not add them. As if rows were independent;
             - ``stability``: share of refits in which the item came back in this role (after `assess_stability`);
             - ``usage_<class>``: rows of the class that use the pattern;
             - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern);

@@ -168,9 +168,11 @@ class CSalt(MdlEstimator):
     ----------
     classes_ : (c,) labels, sorted
     n_components_ : int
-        Number of patterns, r.
+        Number of patterns, r, with the typical row.
     components_ : (r, n) bool
-        Shared patterns, largest first.
+        Shared patterns, largest first; the typical row before all others.
+    typical_ : (r,) bool
+        Whether a pattern is the typical row: items that most rows have, of which nothing shows that they go together.
     sparse_components_ : (r, n) CSR
         The same as a sparse matrix: made of what is stored, without the dense one.
     alterations_ : (c, r, n) bool
@@ -191,7 +193,8 @@ class CSalt(MdlEstimator):
         Evidence for what a class adds to a pattern, ``-log(alteration_q_values_)``; NaN where it adds nothing.
     use_p_values_, use_q_values_ : (c, r) float
         Test that a larger share of the rows of the class carries the pattern than of all other rows together, among
-        rows of about the same size; q-values are corrected for all tests of the model. NaN with one class.
+        all rows as well as among rows of about the same size; q-values are corrected for all tests of the model. NaN
+        with one class.
     alteration_p_values_, alteration_q_values_ : (c, r) float
         Test that carriers of the class have the items that it adds, all of them together, more often than those of the
         other classes that do not add them; NaN where it adds nothing.

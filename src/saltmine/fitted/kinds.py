@@ -1,8 +1,9 @@
-"""What a pattern is to the classes, in four words: shared, mostly, only, added.
+"""What a pattern is to the classes, in five words: typical, shared, mostly, only, added.
 
-A pattern is "mostly" of a class if the class is shown to use it more than the others do, and at least twice as often.
-It is "only" of the class if, beyond that, no more rows outside carry it than noise explains. All other patterns are
-"shared". What a class adds to a pattern is "added".
+The typical row is what most rows have: frequent items, of which nothing shows that they go together. A pattern is
+"mostly" of a class if the class is shown to use it more than the others do, and at least twice as often. It is "only"
+of the class if, beyond that, no more rows outside carry it than noise explains. All other patterns are "shared". What
+a class adds to a pattern, or to the typical row, is "added".
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from scipy.stats import norm, poisson
 from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.item_counts import entries
 from saltmine.fitted.model import FittedModel
+from saltmine.mdl.typical import TYPICAL_SHARE
 
-SHARED, MOSTLY, ONLY, ADDED = "shared", "mostly", "only", "added"
+TYPICAL, SHARED, MOSTLY, ONLY, ADDED = "typical", "shared", "mostly", "only", "added"
 # The role of what belongs to no class in particular.
 COMMON = "common"
 # A class has at least so many times the rate of the others together.
@@ -30,10 +32,24 @@ MAX_EXACT_ITEMS = 60
 PSEUDO_COUNT = 0.5
 
 
+def typical_rows(usage_counts: Ints, class_counts: Ints, evidence: Floats, level: float) -> Bools:
+    """Say which patterns are the typical row, (r,): most rows use them, and there is no evidence for them.
+
+    Examples
+    --------
+    >>> typical_rows(np.array([[90, 90, 9]]), np.array([100]), np.array([0.0, 50.0, 50.0]), 0.01).tolist()
+    [True, False, False]
+    """
+    is_usual = usage_counts.sum(axis=0) >= TYPICAL_SHARE * class_counts.sum()
+    typical: Bools = is_usual & (evidence < -np.log(level))
+    return typical
+
+
 def class_kinds(model: FittedModel) -> NDArray[Any]:
     """Return what every pattern is to every class, (c, r): "mostly", "only", or "" where it is neither.
 
-    A pattern that is neither to any class is shared. If it is "mostly" of several classes, it is "only" of none.
+    A pattern that is neither to any class is shared, or the typical row. If it is "mostly" of several classes, it is
+    "only" of none.
 
     Examples
     --------
@@ -50,7 +66,7 @@ def class_kinds(model: FittedModel) -> NDArray[Any]:
     # Comparisons with NaN, where nothing was tested, are false.
     owns = (model.use_q_values_ <= model._level) & is_twice & (carriers > 0)
     # Where nothing is shared there is nothing that could be mostly of a class, only what classes add.
-    owns &= model.components_.any(axis=1)
+    owns &= model.components_.any(axis=1) & ~model.typical_
     kinds, noise = np.where(owns, MOSTLY, ""), model.noise_counts_.sum(axis=0)
     total = float(noise.sum() + model.usage_counts_.sum())
     for s in np.flatnonzero(owns.sum(axis=0) == 1).tolist():
@@ -167,10 +183,12 @@ def table_rows(components: Bools, alterations: Bools, owns: Bools) -> TableRows:
     return TableRows(pattern[rows], item[rows], roles, owner[rows] >= 0)
 
 
-def row_kinds(rows: TableRows, kinds: NDArray[Any]) -> NDArray[Any]:
+def row_kinds(rows: TableRows, kinds: NDArray[Any], typical: Bools) -> NDArray[Any]:
     """Return the kind of every row of the table; ``kinds`` are those of `class_kinds`."""
-    of_class = kinds[rows.role, rows.pattern] if len(rows.role) else np.zeros(0, dtype=str)
-    return np.select([rows.adds, rows.role >= 0], [ADDED, of_class], SHARED)
+    if not len(rows.role):
+        return np.zeros(0, dtype=str)
+    of_class, otherwise = kinds[rows.role, rows.pattern], np.where(typical, TYPICAL, SHARED)
+    return np.select([rows.adds, rows.role >= 0], [ADDED, of_class], otherwise[rows.pattern])
 
 
 def role_names(classes: NDArray[Any]) -> NDArray[Any]:

@@ -42,6 +42,7 @@ class FittedModel(Protocol):
     description_length_: float
     null_description_length_: float
     history_: Floats
+    typical_: Bools
     stability_: Stability | None
     about_: dict[str, Any]
     _items: ItemCounts

@@ -23,7 +23,7 @@ def pattern_table(model: FittedModel) -> pd.DataFrame:
         "pattern": pattern,
         "item": item if model._item_names is None else model._item_names[item],
         "role": role_names(model.classes_)[rows.role].astype(object),
-        "kind": row_kinds(rows, kinds).astype(object),
+        "kind": row_kinds(rows, kinds, model.typical_).astype(object),
         "evidence": _added_or_whole(rows, model.alteration_evidence_, model.pattern_evidence_),
         "gain": _added_or_whole(rows, model.alteration_gain_, model.pattern_gain_),
         "p_value": _added_or_use(rows, model.alteration_p_values_, model.use_p_values_),

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from saltmine.arrays import Floats, Indices, Ints
-from saltmine.fitted.kinds import ADDED, MOSTLY, ONLY, SHARED, TableRows, class_kinds, role_names, table_rows
+from saltmine.fitted.kinds import ADDED, MOSTLY, ONLY, SHARED, TYPICAL, TableRows, class_kinds, role_names, table_rows
 from saltmine.fitted.model import FittedModel
 from saltmine.fitted.pattern_table import pattern_table
 
@@ -44,7 +44,7 @@ class Part:
     ----------
     role : int
         The class that the items belong to, -1 for shared items.
-    kind : {"shared", "mostly", "only", "added"}
+    kind : {"typical", "shared", "mostly", "only", "added"}
     items, entries : (k,) int
         Columns of the items, and their rows in the pattern table.
     evidence, gain : float or None
@@ -73,6 +73,8 @@ class PatternSummary:
     Attributes
     ----------
     number : int
+    typical : bool
+        Whether it is the typical row.
     owners : list of (int, str)
         The classes that it belongs to, each with "mostly" or "only"; empty if it is shared.
     altered_by : list of int
@@ -86,6 +88,7 @@ class PatternSummary:
     """
 
     number: int
+    typical: bool
     owners: list[tuple[int, str]]
     altered_by: list[int]
     size: int
@@ -97,7 +100,9 @@ class PatternSummary:
 
     @property
     def kind(self) -> str:
-        """What the pattern is to its classes: "shared", "mostly" or "only"."""
+        """What the pattern is to its classes: "typical", "shared", "mostly" or "only"."""
+        if self.typical:
+            return TYPICAL
         return self.owners[0][1] if self.owners else SHARED
 
     @cached_property
@@ -227,7 +232,7 @@ class Summary:
     def _lead(self, parts: Sequence[Part], brief: bool) -> str:
         """Return what parts with the same items are to their classes."""
         if parts[0].role < 0:
-            return ""
+            return "typical row: " if parts[0].kind == TYPICAL else ""
         roles = [part.role for part in parts]
         names = [self.roles[role] if brief else class_in_sentence(self.classes[role].name) for role in roles]
         owners = ", ".join(names)
@@ -244,7 +249,7 @@ class Summary:
 
 
 def _classes(model: FittedModel, row_classes: Indices) -> list[ClassSummary]:
-    reached = np.bincount(row_classes[model.usage_.any(axis=1)], minlength=len(model.classes_))
+    reached = np.bincount(row_classes[model.usage_[:, ~model.typical_].any(axis=1)], minlength=len(model.classes_))
     labels = [str(label) for label in model.classes_.tolist()]
     # Data without labels have one class, whose number means nothing to a reader.
     names = labels if len(labels) > 1 else ["all rows"]
@@ -262,7 +267,7 @@ def _pattern(model: FittedModel, kinds: list[str], s: int) -> PatternSummary:
     usage = model.usage_counts_[:, s].tolist()
     evidence, gain = significant(model.pattern_evidence_[s]), significant(model.pattern_gain_[s])
     stability = None if model.stability_ is None else significant(model.stability_.patterns[s])
-    return PatternSummary(s, owners, altered_by, size, usage, evidence, gain, stability, [])
+    return PatternSummary(s, bool(model.typical_[s]), owners, altered_by, size, usage, evidence, gain, stability, [])
 
 
 def _strength(model: FittedModel, hits: Ints, rows: TableRows) -> Floats:
@@ -298,11 +303,32 @@ def answer(
     Examples
     --------
     >>> shops = [ClassSummary("Mainz", "Mainz", 90, 50), ClassSummary("Trier", "Trier", 80, 70)]
-    >>> breakfast = PatternSummary(0, [], [1], 4, [50, 40], 30.0, 100.0, None, [])
-    >>> dinner = PatternSummary(1, [(1, "mostly")], [], 3, [2, 30], 20.0, 60.0, None, [])
+    >>> breakfast = PatternSummary(0, False, [], [1], 4, [50, 40], 30.0, 100.0, None, [])
+    >>> dinner = PatternSummary(1, False, [(1, "mostly")], [], 3, [2, 30], 20.0, 60.0, None, [])
     >>> answer(shops, [breakfast, dinner])
     '2 patterns: 1 is shared by both classes, 1 is mostly in Trier; Trier adds items to 1 of them.'
     """
+    typical, others = ([pattern for pattern in patterns if pattern.typical == kind] for kind in (True, False))
+    if not typical:
+        return _found(classes, others, tested, can_alter)
+    beside = "No pattern was found beside the typical row."
+    found = _found(classes, others, tested, can_alter) if others else beside
+    return f"{found} {_typical_row(classes, typical)}"
+
+
+def _typical_row(classes: Sequence[ClassSummary], typical: Sequence[PatternSummary]) -> str:
+    """Return a sentence about what most rows have, and who adds to it."""
+    items, used = sum(pattern.size for pattern in typical), max(sum(pattern.usage) for pattern in typical)
+    share = percent(used / sum(entry.rows for entry in classes))
+    what = "The typical row has" if len(typical) == 1 else f"{len(typical)} typical rows have"
+    adding = len({a for pattern in typical for a in pattern.altered_by})
+    whom = "it" if len(typical) == 1 else "them"
+    more = f"; {adding} {'class adds' if adding == 1 else 'classes add'} items to {whom}" if adding else ""
+    return f"{what} {_count(items, 'item')} ({share} of the rows){more}."
+
+
+def _found(classes: Sequence[ClassSummary], patterns: Sequence[PatternSummary], tested: bool, can_alter: bool) -> str:
+    """Return what patterns there are beside the typical row."""
     if not patterns:
         return f"No pattern was found{_not_shown(len(classes)) if tested else ''}."
     total = _count(len(patterns), "pattern")
@@ -361,7 +387,7 @@ def _additions(classes: Sequence[ClassSummary], patterns: Sequence[PatternSummar
     """Return as text to how many patterns classes add items, and which classes."""
     by_class = Counter(a for pattern in patterns for a in pattern.altered_by)
     if not by_class:
-        return "; no class adds items"
+        return "; no class adds items to them" if len(patterns) > 1 else "; no class adds items to it"
     if len(by_class) > MAX_CLASSES_IN_ANSWER:
         altered = sum(bool(pattern.altered_by) for pattern in patterns)
         return f"; {len(by_class)} classes add items to {altered} of them"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from saltmine.arrays import Bools, Floats, Indices, Ints, Words
 from saltmine.compiled import compiled
 from saltmine.data.bit_kernels import ONE, ZERO, popcount
-from saltmine.mdl.class_tests import count_by_stratum, log_p_value
+from saltmine.mdl.class_tests import count_by_stratum, log_p_twice, log_p_value
 from saltmine.mdl.evidence import log_choices
 from saltmine.mdl.item_choice import rate_length
 
@@ -126,7 +126,7 @@ def test_items(hits: Ints, sizes: Ints, added: Bools, log_p: Floats) -> None:
         for i in range(n):
             log_p[a, i] = 0.0
             if added[a, i] and 2 * hits[:, a, i].sum() > own_rows.sum():
-                log_p[a, i] = log_p_value(hits[:, a, i].copy(), all_hits[:, i].copy(), own_rows, all_rows)
+                log_p[a, i] = log_p_twice(hits[:, a, i].copy(), all_hits[:, i].copy(), own_rows, all_rows)
 
 
 def simes(log_p: Floats, weights: Ints, n_items: int) -> float:

@@ -179,8 +179,22 @@ def log_p_values(hits: Ints, rows: Ints) -> Floats:
     all_hits, all_rows = hits.sum(axis=1), rows.sum(axis=1)
     log_p = np.zeros(hits.shape[1])
     for a in range(len(log_p)):
-        log_p[a] = log_p_value(hits[:, a].copy(), all_hits, rows[:, a].copy(), all_rows)
+        log_p[a] = log_p_twice(hits[:, a].copy(), all_hits, rows[:, a].copy(), all_rows)
     return log_p
+
+
+@compiled()
+def log_p_twice(hits: Ints, successes: Ints, trials: Ints, rows: Ints) -> float:
+    """Return the larger of two p-values, as a logarithm: among rows of the same size, and among all.
+
+    A class of small rows has less of everything; and if one class is large by another pattern, then among rows of the
+    same size it has less of everything else. Neither is a difference in the use of this pattern.
+    """
+    by_size = log_p_value(hits, successes, trials, rows)
+    if len(rows) == 1 or by_size == 0.0:
+        return by_size
+    totals = np.array([hits.sum(), successes.sum(), trials.sum(), rows.sum()])
+    return max(by_size, log_p_value(totals[:1], totals[1:2], totals[2:3], totals[3:]))
 
 
 def count_by_stratum(rows: Bools, classes: Indices, n_classes: int, strata: Indices) -> Ints:

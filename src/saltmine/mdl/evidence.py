@@ -16,6 +16,7 @@ import numpy as np
 from saltmine.arrays import Bools, Floats, Ints
 from saltmine.compiled import compiled
 from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Costs
+from saltmine.mdl.typical import TYPICAL_SHARE
 
 # Densities that the evidence of a pattern is measured against: 1/20, ..., 19/20.
 DENSITIES = 20
@@ -28,10 +29,11 @@ LEAST_EVIDENCE = 1e-9
 class EvidenceSums(NamedTuple):
     """The evidence of the items of every pattern, their number and their code lengths: all items, and the strong ones.
 
-    ``[..., 0]`` are those that all classes carry, ``[..., 1 + a]`` what class a adds.
+    ``[..., 0]`` are those that all classes carry, ``[..., 1 + a]`` what class a adds; of evidence ``[..., 1]`` is that
+    of all items that some class adds.
     """
 
-    evidence: Floats  # (2, R)
+    evidence: Floats  # (2, R, 2)
     items: Ints  # (2, R, 1 + c)
     codes: Floats  # (2, R, 1 + c)
 
@@ -40,7 +42,7 @@ class EvidenceSums(NamedTuple):
 def make_evidence_sums(rank: int, n_classes: int) -> EvidenceSums:
     """Return sums of nothing."""
     return EvidenceSums(
-        np.zeros((2, rank)),
+        np.zeros((2, rank, 2)),
         np.zeros((2, rank, 1 + n_classes), dtype=np.int64),
         np.zeros((2, rank, 1 + n_classes)),
     )
@@ -146,6 +148,21 @@ def min_rows(n_rows: int) -> int:
     return min(max(n_rows // ONE_IN, 2), ENOUGH_ROWS)
 
 
+@compiled()
+def is_typical(used: int, n_rows: int) -> bool:
+    """Say whether a pattern is the typical row: at least half of all rows use it.
+
+    It stays because it shortens f, without evidence that its items go together, and says nothing more than that they
+    are frequent.
+
+    Examples
+    --------
+    >>> is_typical(50, 100), is_typical(49, 100)
+    (True, False)
+    """
+    return used >= TYPICAL_SHARE * n_rows
+
+
 @compiled(forceinline=True)
 def add_item_evidence(
     sums: EvidenceSums,
@@ -161,7 +178,7 @@ def add_item_evidence(
     c = len(carriers)
     for strong in range(2):
         if strong == 0 or evidence >= min_evidence:
-            sums.evidence[strong, s] += weight * evidence
+            sums.evidence[strong, s, int(n_carriers < c)] += weight * evidence
             if n_carriers == c:
                 sums.items[strong, s, 0] += weight
                 sums.codes[strong, s, 0] += weight * code
@@ -172,16 +189,22 @@ def add_item_evidence(
 
 
 @compiled()
-def evidence_from_sums(sums: EvidenceSums, s: int, n_items: int, class_sizes: Ints, used: Ints) -> float:
+def evidence_from_sums(
+    sums: EvidenceSums, s: int, n_items: int, class_sizes: Ints, used: Ints, shared_only: bool
+) -> float:
     """Return the evidence for pattern ``s``, which so many rows of every class use.
 
     Frequent items add little evidence in many rows, and less than the choice of them costs. What the pattern shows
-    without them, as a pattern of its own, holds for the whole: so the better of both sums counts.
+    without them, as a pattern of its own, holds for the whole: so the better of both sums counts. With ``shared_only``
+    nothing counts that classes add.
     """
     best = -np.inf
+    parts = 1 if shared_only else sums.items.shape[2]
     for strong in range(2):
-        evidence = sums.evidence[strong, s]
-        for a in range(sums.items.shape[2]):
+        evidence = sums.evidence[strong, s, 0]
+        if parts > 1:
+            evidence += sums.evidence[strong, s, 1]
+        for a in range(parts):
             evidence -= item_choices(n_items, sums.items[strong, s, a], sums.codes[strong, s, a])
         best = max(best, evidence - (FOR_STRONG_ITEMS if strong else FOR_ALL_ITEMS))
     return best - row_choices(class_sizes, used) - np.log(DENSITIES - 1.0)
@@ -222,4 +245,4 @@ def pattern_evidence(costs: Costs, carry: Bools, shown: Floats, class_sizes: Int
         if n_carriers > 0:
             least = min_item_evidence(costs.codes[i], items)
             add_item_evidence(sums, 0, costs.weights[i], costs.codes[i], shown[i], least, carriers, n_carriers)
-    return evidence_from_sums(sums, 0, costs.n_items, class_sizes, used)
+    return evidence_from_sums(sums, 0, costs.n_items, class_sizes, used, False)

@@ -9,13 +9,7 @@ import numpy as np
 from saltmine.arrays import Bools, Floats, Ints
 from saltmine.compiled import compiled
 from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Costs, item_length, specificity
-from saltmine.mdl.evidence import count_items, min_item_evidence
-
-# An item with this share of ones in the open cells is frequent: it may join a pattern without evidence.
-FREQUENT = 0.5
-# Frequent items may be this share of a pattern of some classes; more would be said to be theirs.
-MAX_FREQUENT_SHARE = 1 / 3
-
+from saltmine.mdl.evidence import min_item_evidence
 
 # Nats by which an item must differ between the classes that carry it and the others that use the pattern.
 DIFFERENCE = 1.0
@@ -57,7 +51,6 @@ def may_join(
     cells: Ints,
     i: int,
     errors: int,
-    allow_frequent: bool,
     ratio: tuple[float, float],
     min_evidence: float,
 ) -> bool:
@@ -67,7 +60,7 @@ def may_join(
         most += max(cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i], 0)
         at_most += max(cells[OPEN_ONES, a, i] * ratio[0] + cells[OPEN_ZEROS, a, i] * ratio[1], 0.0)
     saved = item_length(counted, code, errors, log_total) - item_length(counted, code, errors - most, log_total)
-    return most > 0 and saved > code and (allow_frequent or at_most >= min_evidence)
+    return most > 0 and saved > code and at_most >= min_evidence
 
 
 @compiled(forceinline=True)
@@ -77,7 +70,6 @@ def choose_carriers(
     i: int,
     errors: int,
     may_alter: Bools,
-    allow_frequent: bool,
     ratio: tuple[float, float],
     min_evidence: float,
     carriers: Bools,
@@ -88,7 +80,7 @@ def choose_carriers(
     ``terms`` are `Costs.counted`, `Costs.cross`, the code length of the item, and the logarithm of all usage and
     errors: single arrays, because numba counts references to every array of a tuple that it cannot follow. The item is
     number i of ``cells``, (3, c, ...); ``errors`` counts its errors without the pattern, ``ratio`` is the
-    log-likelihood ratio of a one and of a zero. The evidence must reach ``min_evidence``, unless ``allow_frequent``.
+    log-likelihood ratio of a one and of a zero. The evidence must reach ``min_evidence``.
     All classes are alike unless the data shows that they differ: some may carry it alone, out of those that
     ``may_alter``, if the others that use the pattern have it more rarely. Returns the errors with the pattern;
     ``some``, (c,), is scratch.
@@ -102,10 +94,10 @@ def choose_carriers(
         some[a] = False
         saved += cells[OPEN_ONES, a, i] - cells[OPEN_ZEROS, a, i]
         evidence += cells[OPEN_ONES, a, i] * ratio[0] + cells[OPEN_ZEROS, a, i] * ratio[1]
-    if may_join(counted, code, log_total, cells, i, errors, allow_frequent, ratio, min_evidence):
+    if may_join(counted, code, log_total, cells, i, errors, ratio, min_evidence):
         best = item_length(counted, code, errors, log_total)
         length = item_length(counted, code, errors - saved, log_total) + code
-        if length < best and (evidence >= min_evidence or allow_frequent):
+        if length < best and evidence >= min_evidence:
             best = length
             left = errors - saved
             for a in range(c):
@@ -150,7 +142,6 @@ class ItemsWithout(NamedTuple):
 @compiled()
 def choose_items(
     items: ItemsWithout,
-    allow_frequent: bool,
     ratios: tuple[Floats, Floats],
     n_items: int,
     carry: Bools,
@@ -158,49 +149,28 @@ def choose_items(
 ) -> None:
     """Choose for every item what shortens f most: not in the pattern, shared, or carried by some classes.
 
-    The choice is written to ``carry``, (c, n), and the errors with it to ``left``. With ``allow_frequent`` a frequent
-    item needs no evidence. The pattern has about ``n_items``; 0 asks for no evidence at all.
+    The choice is written to ``carry``, (c, n), and the errors with it to ``left``. The pattern has about ``n_items``;
+    0 asks for no evidence at all.
     """
     c, n = carry.shape
     carriers, some = np.zeros(c, dtype=np.bool_), np.zeros(c, dtype=np.bool_)
     # Arrays are taken out of their tuples before the loop, or references to them are counted for every item.
     counted, cross, codes = items.costs.counted, items.costs.cross, items.costs.codes
-    cells, background, errors, may_alter = items.cells, items.background, items.errors, items.may_alter
+    cells, errors, may_alter = items.cells, items.errors, items.may_alter
     log_total, (for_one, for_zero) = items.log_total, ratios
     # Most items may not join. A loop of its own for them takes a tenth of the time.
     joining, count = np.empty(n, dtype=np.int64), 0
     for i in range(n):
-        frequent, ratio = allow_frequent and background[i] >= FREQUENT, (for_one[i], for_zero[i])
-        least = min_item_evidence(codes[i], n_items)
-        if may_join(counted, codes[i], log_total, cells, i, errors[i], frequent, ratio, least):
+        ratio, least = (for_one[i], for_zero[i]), min_item_evidence(codes[i], n_items)
+        if may_join(counted, codes[i], log_total, cells, i, errors[i], ratio, least):
             joining[count] = i
             count += 1
         left[i] = errors[i]
         for a in range(c):
             carry[a, i] = False
     for i in joining[:count]:
-        frequent, ratio = allow_frequent and background[i] >= FREQUENT, (for_one[i], for_zero[i])
-        least = min_item_evidence(codes[i], n_items)
+        ratio, least = (for_one[i], for_zero[i]), min_item_evidence(codes[i], n_items)
         terms = counted, cross, codes[i], log_total
-        left[i] = choose_carriers(terms, cells, i, errors[i], may_alter, frequent, ratio, least, carriers, some)
+        left[i] = choose_carriers(terms, cells, i, errors[i], may_alter, ratio, least, carriers, some)
         for a in range(c):
             carry[a, i] = carriers[a]
-
-
-@compiled()
-def choose_items_of_some(
-    items: ItemsWithout, ratios: tuple[Floats, Floats], n_items: int, carry: Bools, left: Ints
-) -> None:
-    """Choose the items of a pattern that only some classes use: frequent ones may join if they are few among all."""
-    choose_items(items, True, ratios, n_items, carry, left)
-    c, n = carry.shape
-    costs, cells, frequent = items.costs, items.cells, 0
-    for i in range(n):
-        evidence, carried = 0.0, False
-        for a in range(c):
-            carried |= carry[a, i]
-            evidence += cells[OPEN_ONES, a, i] * ratios[0][i] + cells[OPEN_ZEROS, a, i] * ratios[1][i]
-        least = min_item_evidence(costs.codes[i], n_items)
-        frequent += costs.weights[i] * (carried and items.background[i] >= FREQUENT and evidence < least)
-    if frequent > MAX_FREQUENT_SHARE * count_items(costs, carry):
-        choose_items(items, False, ratios, n_items, carry, left)

@@ -36,7 +36,7 @@ class ModelSums(NamedTuple):
 class ScoreSums(NamedTuple):
     """What the scores need of all items beside `ModelSums`."""
 
-    evidence: Floats  # (2, R): see `EvidenceSums`
+    evidence: Floats  # (2, R, 2): see `EvidenceSums`
     items: Ints  # (2, R, 1 + c)
     codes: Floats  # (2, R, 1 + c)
     without: Floats  # (R, 3): what leaving out the pattern adds to the code of the errors
@@ -52,7 +52,7 @@ def make_model_sums(rank: int, n_classes: int) -> ModelSums:
 def make_score_sums(rank: int, n_classes: int) -> ScoreSums:
     """Return sums of nothing."""
     return ScoreSums(
-        np.zeros((2, rank)),
+        np.zeros((2, rank, 2)),
         np.zeros((2, rank, 1 + n_classes), dtype=np.int64),
         np.zeros((2, rank, 1 + n_classes)),
         np.zeros((rank, 3)),

@@ -106,7 +106,7 @@ def _patterns(summary: Summary, kind: str) -> dict[str, Any]:
     position[shown] = np.arange(len(shown))
     patterns = [
         {
-            **_fields(pattern, "number", "kind", "owners", "altered_by", "size", "usage"),
+            **_fields(pattern, "number", "kind", "typical", "owners", "altered_by", "size", "usage"),
             "carriers": model.carrier_counts_[:, pattern.number].tolist(),
             **_fields(pattern, "evidence", "gain", "stability"),
             "parts": [_part(summary, part, limit, position, layout) for part in pattern.parts],

@@ -14,10 +14,10 @@ import numpy as np
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.compiled import compiled
 from saltmine.data.bit_kernels import ONE, ZERO, count_ones, lowest_one
-from saltmine.mdl.class_tests import join, log_p_value
+from saltmine.mdl.class_tests import join, log_p_twice
 from saltmine.mdl.code_length import ONES, OPEN_ONES, OPEN_ZEROS, add_errors
 from saltmine.mdl.evidence import log_likelihood_ratio, min_item_evidence, rounded_density
-from saltmine.mdl.item_choice import FREQUENT, choose_carriers
+from saltmine.mdl.item_choice import choose_carriers
 from saltmine.mdl.scores import ItemState, ModelSums, ScoreSums, add_to_model, add_to_scores
 from saltmine.solver.kernels import Data, cell_evidence, weigh_cells
 
@@ -37,7 +37,7 @@ class Plan(NamedTuple):
     used: Ints  # (R, c): rows of every pattern
     density: Floats  # (R,): share of ones among the open cells of a pattern
     items: Ints  # (R,): items of every pattern, as far as they are known
-    of_all: Bools  # (R,): whether all classes use the pattern
+    typical: Bools  # (R,): patterns that are asked for no evidence
     log_total: float  # logarithm of all usage and errors
     may_alter: Bools  # (R, c): classes that may add items
 
@@ -181,12 +181,9 @@ def choose_pattern(data: Data, plan: Plan, i: int, s: int, masks: Words, now: Sc
         pays |= now.cells[OPEN_ONES, a, 0] > now.cells[OPEN_ZEROS, a, 0]
     # Logarithms are only taken where they matter.
     ratio = log_likelihood_ratio(background, plan.density[s]) if pays else NO_EVIDENCE
-    allow_frequent = plan.of_all[s] and background >= FREQUENT
-    least = min_item_evidence(data.costs.codes[i], plan.items[s])
+    least = min_item_evidence(data.costs.codes[i], 0 if plan.typical[s] else plan.items[s])
     terms = data.costs.counted, data.costs.cross, data.costs.codes[i], plan.log_total
-    choose_carriers(
-        terms, now.cells, 0, errors, plan.may_alter[s], allow_frequent, ratio, least, now.carriers, now.some
-    )
+    choose_carriers(terms, now.cells, 0, errors, plan.may_alter[s], ratio, least, now.carriers, now.some)
     changed = False
     bit = ONE << np.uint64(s % 64)
     for a in range(c):
@@ -328,7 +325,7 @@ def test_added(data: Data, among: Carriers, masks: Words, wanted: Bools, entry: 
                     entry[count, 0], entry[count, 1], entry[count, 2] = s, a, i
                     log_p[count] = 0.0
                     if 2 * own_hits[:, a].sum() > own_rows[:, a].sum():
-                        log_p[count] = log_p_value(own_hits[:, a].copy(), all_hits, own_rows[:, a].copy(), all_rows)
+                        log_p[count] = log_p_twice(own_hits[:, a].copy(), all_hits, own_rows[:, a].copy(), all_rows)
                     count += 1
     return count
 

@@ -25,16 +25,13 @@ from saltmine.data.bits import BitMatrix, Layout
 from saltmine.mdl import code_length
 from saltmine.mdl import evidence as stats
 from saltmine.mdl.code_length import ONES, OPEN_ONES, OPEN_ZEROS, Costs
-from saltmine.mdl.item_choice import ItemsWithout, choose_items, choose_items_of_some
+from saltmine.mdl.item_choice import ItemsWithout, choose_items
 from saltmine.mdl.row_sizes import frequency_bins, row_shifts
 
 # Items whose words stay in the cache while they are counted word by word.
 ITEMS_AT_ONCE = 256
 # Rows that are weighed by the same instruction.
 ROWS_AT_ONCE = 4
-# With this many times more items than rows a row that has a pattern shows it, so evidence is asked of every row. What
-# most rows have would otherwise shorten f more than any pattern that shows something, and every start would end there.
-FEW_ROWS = 100
 
 
 class Data(NamedTuple):
@@ -231,26 +228,6 @@ def weigh_rows(data: Data, without: WithoutPattern, pattern: Pattern, total: flo
 
 
 @compiled()
-def ask_evidence(
-    data: Data, without: WithoutPattern, pattern: Pattern, ratios: tuple[Floats, Floats], least: float, gains: Floats
-) -> None:
-    """Let rows gain nothing whose items show less than ``least`` that they belong to the pattern."""
-    c, n = pattern.carry.shape
-    shown = np.zeros(len(gains))
-    for i in range(n):
-        for a in range(c):
-            if pattern.carry[a, i]:
-                weight = np.float64(data.costs.weights[i])
-                for w in range(data.edges[a], data.edges[a + 1]):
-                    open_, column = without.open_cells[i, w], data.columns[i, w]
-                    weigh_cells(open_ & column, ZERO, data.word_sizes[w], 64 * w, weight * ratios[0][i], shown)
-                    weigh_cells(open_ & ~column, ZERO, data.word_sizes[w], 64 * w, weight * ratios[1][i], shown)
-    for k in range(len(gains)):
-        if shown[k] < least:
-            gains[k] = -np.inf
-
-
-@compiled()
 def choose_rows(data: Data, gains: Floats, price: float, rows: Words) -> None:
     """Take the rows that save more than one more usage costs: a row uses what shortens its description."""
     for w in range(len(rows)):
@@ -281,16 +258,15 @@ def fit_pattern(
     without: WithoutPattern,
     start: Words,
     may_alter: Bools,
-    allow_frequent: bool,
+    typical: bool,
     rounds: int,
     best: Pattern,
 ) -> float:
     """Optimise pattern ``s`` against the others: items for its rows, rows for its items, while f falls.
 
     The first choice of items only starts the walk: the evidence asked of an item depends on the size and the density of
-    the pattern. Any number of frequent items may join a pattern of all classes; with one of some only if
-    ``allow_frequent``, otherwise a few. ``may_alter``, (c,), are the classes that may add items. Returns f, infinite
-    where nothing is left, and the pattern in ``best``.
+    the pattern. The typical row is asked for none as long as half of the rows use it. ``may_alter``, (c,), are the
+    classes that may add items. Returns f, infinite where nothing is left, and the pattern in ``best``.
     """
     costs = data.costs
     c, n = best.carry.shape
@@ -309,10 +285,8 @@ def fit_pattern(
         used[s] = by_class.sum()
         log_total = np.log(others + used[s] + code_length.count_errors(costs, new.errors))
         seen = ItemsWithout(costs, cells, without.background, without.errors, log_total, may_alter)
-        if allow_frequent or by_class.min() > 0:
-            choose_items(seen, True, ratios, items, new.carry, new.errors)
-        else:
-            choose_items_of_some(seen, ratios, items, new.carry, new.errors)
+        is_typical = typical and stats.is_typical(used[s], data.class_sizes.sum())
+        choose_items(seen, ratios, 0 if is_typical else items, new.carry, new.errors)
         items = stats.count_items(costs, new.carry)
         if items < 2 or used[s] < least:
             break
@@ -327,8 +301,6 @@ def fit_pattern(
         stats.log_likelihood_ratios(without.background, density, ratios[0], ratios[1])
         total = others + used[s] + code_length.count_errors(costs, new.errors)
         weigh_rows(data, without, new, total, gains)
-        if costs.n_items > FEW_ROWS * data.class_sizes.sum():
-            ask_evidence(data, without, new, ratios, np.log(data.class_sizes.sum() / used[s]), gains)
         choose_rows(data, gains, np.log(total / used[s]), new.rows)
     return length
 
@@ -421,7 +393,6 @@ def screen(
     without: WithoutPattern,
     starts: Words,
     may_alter: Bools,
-    allow_frequent: bool,
     rounds: int,
     length: float,
     lengths: Floats,
@@ -431,7 +402,7 @@ def screen(
     c, n = state.carry.shape[1:]
     best = Pattern(np.zeros_like(data.row_mask), np.zeros((c, n), dtype=np.bool_), np.zeros(n, dtype=np.int64))
     for k in range(len(starts)):
-        lengths[k] = fit_pattern(data, state, s, without, starts[k], may_alter, allow_frequent, rounds, best)
+        lengths[k] = fit_pattern(data, state, s, without, starts[k], may_alter, False, rounds, best)
         evidence[k] = -np.inf
         if lengths[k] < length:
             evidence[k] = evidence_of(data, without, best.rows, best.carry)

@@ -24,7 +24,7 @@ from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.added_items import test_added
 from saltmine.mdl.class_tests import correct, join_strata, log_p_values, size_strata
 from saltmine.mdl.code_length import count_errors
-from saltmine.mdl.evidence import item_choices
+from saltmine.mdl.evidence import is_typical, item_choices
 from saltmine.solver import kernels
 from saltmine.solver.contrasts import find_contrasts
 from saltmine.solver.kernels import Pattern, WithoutPattern, make_data, make_state, make_without
@@ -50,6 +50,9 @@ ROUNDS, SCREENING_ROUNDS = 6, 2
 SWEEPS = 10
 # Seeds that one thread screens at a time.
 BATCH = 32
+# Sorts of patterns: fitted by f and evidence; with items that stay as they are; and the typical row, which needs no
+# evidence.
+FREE, FIXED, TYPICAL = 0, 1, 2
 # f must fall by more than rounding errors.
 LEAST = 1e-6
 
@@ -75,26 +78,31 @@ class LocalSearch:
         self.bits = bits
         self._may_alter = np.full(c, alterations and c > 1)
         self.log_alpha = float(np.log(alpha))
-        # Any number of frequent items may join patterns of some classes until patterns are first tested: on dense data
-        # a start without them would lose most of what it saves.
-        self.allow_frequent = True
         self.data = make_data(bits)
         self._without = make_without(bits.columns)
         self._best = Pattern(np.zeros_like(self.data.row_mask), np.zeros((c, n), bool), np.zeros(n, dtype=np.int64))
         self.state = make_state(bits.columns, bits.item_counts, model.rank + 16, c)
-        # Classes that may not add items of their own to a pattern, and patterns whose items stay as they are.
+        # Classes that may not add items of their own to a pattern, and what kind of pattern it is to the search.
         self._alike = np.zeros((len(self.state.used), c), dtype=bool)
-        self._fixed = np.zeros(len(self.state.used), dtype=bool)
+        self._sort = np.full(len(self.state.used), FREE, dtype=np.int8)
         self.strata = _make_strata(bits)
         self._stratum_of = np.unpackbits(self.strata.view(np.uint8), axis=1, bitorder="little").argmax(axis=0)
         self._stratum_sizes = kernels.count_by_stratum(self.data, self.strata, self.data.row_mask)
         # Counts the changes of every pattern: what was tried in vain is not tried again before `clear_attempts`.
         self._version = np.zeros(len(self.state.used), dtype=np.int64)
         self._tried = set[tuple[object, ...]]()
+        self.length = self._total()
+        self.add(model)
+
+    def add(self, model: BinaryModel, typical: Sequence[int] = ()) -> None:
+        """Add the patterns of a model as they are; those of these numbers are typical rows."""
+        self._make_room(model.rank)
+        slots = np.flatnonzero(self.state.used == 0).tolist()
         carried = np.ascontiguousarray((model.X | model.V).transpose(2, 0, 1))
-        for s, rows in enumerate(bits.layout.pack(model.Y.T)):
-            if rows.any() and carried[s].any():
-                self._put(s, rows, carried[s])
+        for k, (s, rows, carry) in enumerate(zip(slots, self.bits.layout.pack(model.Y.T), carried, strict=False)):
+            if rows.any() and carry.any():
+                self._alike[s], self._sort[s] = False, TYPICAL if k in typical else FREE
+                self._put(s, rows, carry)
         self.length = self._total()
 
     def _make_room(self, count: int) -> None:
@@ -109,7 +117,7 @@ class LocalSearch:
         self.state = grown._replace(covered=old.covered, covered_twice=old.covered_twice, errors=old.errors)
         self._version = np.concatenate([self._version, np.zeros(size + count, dtype=np.int64)])
         self._alike = np.concatenate([self._alike, np.zeros((size + count, self._alike.shape[1]), dtype=bool)])
-        self._fixed = np.concatenate([self._fixed, np.zeros(size + count, dtype=bool)])
+        self._sort = np.concatenate([self._sort, np.full(size + count, FREE, dtype=np.int8)])
 
     def _total(self) -> float:
         state = self.state
@@ -161,7 +169,7 @@ class LocalSearch:
             without,
             start,
             self._may_alter & ~self._alike[s],
-            self.allow_frequent,
+            bool(self._sort[s] == TYPICAL),
             ROUNDS,
             self._best,
         )
@@ -171,28 +179,34 @@ class LocalSearch:
         return True
 
     def _replace(
-        self, old: Sequence[int], starts: Sequence[Words], force: bool = False, test: bool = False, slack: float = 0.0
+        self,
+        old: Sequence[int],
+        starts: Sequence[Words],
+        force: bool = False,
+        test: bool = False,
+        slack: float = 0.0,
+        new_sort: int = FREE,
     ) -> bool:
         """Fit patterns from these starts in place of the old ones; undo it unless f falls.
 
-        ``slack`` is by how much f may rise. ``force`` accepts any f, and an old pattern without a successor is then
-        just gone. ``test`` asks every new pattern for evidence.
+        One in the place of one is of the same sort, others are of the sort ``new_sort``. ``slack`` is by how much f may
+        rise. ``force`` accepts any f, and an old pattern without a successor is then just gone. ``test`` asks every new
+        pattern for evidence.
         """
         self._make_room(len(starts))
         before, errors = self.length, self.state.errors.copy()
         kept = [(s, int(self._version[s]), self.state.usage[s].copy(), self.state.carry[s].copy()) for s in old]
         for s in old:
             kernels.take_out(self.data, self.state, s)
-        alike, fixed = self._alike[list(old)], self._fixed[list(old)]
-        self._fixed[list(old)] = False
+        alike, sort = self._alike[list(old)], self._sort[list(old)]
         if len(old) != 1 or len(starts) != 1:
-            self._alike[list(old)] = False
+            self._alike[list(old)], self._sort[list(old)] = False, FREE
         new, fitted = list[int](), True
         slots = [*old, *np.flatnonzero(self.state.used == 0).tolist()]
         for start in starts:
             s = next(slot for slot in slots if slot not in new)
             if s not in old:
-                self._alike[s], self._fixed[s] = False, False
+                self._alike[s], self._sort[s] = False, new_sort
             fitted = self._fit(s, start)
             if fitted:
                 new.append(s)
@@ -213,7 +227,7 @@ class LocalSearch:
         for s, version, rows, carry in kept:
             self._put(s, rows, carry)
             self._version[s] = version
-        self._alike[list(old)], self._fixed[list(old)] = alike, fixed
+        self._alike[list(old)], self._sort[list(old)] = alike, sort
         self.state.errors[:] = errors
         self.length = before
         return False
@@ -262,7 +276,7 @@ class LocalSearch:
             waiting, trim = self._touched(changed), False
 
     def _refit_one(self, s: int, trim: bool = False) -> bool:
-        if self._fixed[s]:
+        if self._sort[s] == FIXED:
             return False
         without = self._length_without(s)
         slack = TRIMMED * max(without - self.length, 0.0) if trim else 0.0
@@ -305,8 +319,8 @@ class LocalSearch:
         return similar
 
     def merge(self) -> bool:
-        """Try overlapping pairs of patterns as one, the most similar first."""
-        on = self.patterns()
+        """Try overlapping pairs of patterns as one, the most similar first; the typical row is apart."""
+        on = [s for s in self.patterns() if not self.is_typical(s)]
         similar = self._similarity(on)
         first, second = np.nonzero(np.triu(similar, 1) >= OVERLAP)
         merged = set[int]()
@@ -330,7 +344,7 @@ class LocalSearch:
     def _try_without(self, s: int) -> bool:
         """Try to drop a pattern and let those that share its rows or items take over, before f is compared."""
         saved, version, before = copy.deepcopy(self.state), self._version.copy(), self.length
-        alike, fixed = self._alike.copy(), self._fixed.copy()
+        alike, sort = self._alike.copy(), self._sort.copy()
         on = self.patterns()
         similar = self._similarity(on)[on.index(s)]
         nearby = [on[k] for k in np.argsort(-similar, kind="stable")[: NEARBY + 1] if on[k] != s and similar[k] > 0]
@@ -341,7 +355,7 @@ class LocalSearch:
         if self.length < before - LEAST:
             return True
         self.state, self._version, self.length = saved, version, before
-        self._alike, self._fixed = alike, fixed
+        self._alike, self._sort = alike, sort
         return False
 
     def split(self) -> bool:
@@ -395,12 +409,15 @@ class LocalSearch:
         most so many patterns, some have to stay together.
         """
         for s in self.patterns():
+            # However much classes add to it, the typical row stays one.
+            if self.is_typical(s):
+                continue
             using = self._using(s)
             items = self.state.carry[s][using].astype(np.int64)
             shared, size = (items * self.data.costs.weights) @ items.T, items @ self.data.costs.weights
             linked = shared >= np.maximum(2, SHARED * np.maximum.outer(size, size))
             n_groups, group = connected_components(linked, directed=False)
-            room = max_rank is None or len(self.patterns()) - 1 + n_groups <= max_rank
+            room = max_rank is None or self.count_found() - 1 + n_groups <= max_rank
             if n_groups > 1 and room:
                 starts = [self._rows_of(s, np.asarray(using)[group == k]) for k in range(n_groups)]
                 # The largest first: a few rows that have some of its items by chance would grow into all of it again.
@@ -408,8 +425,8 @@ class LocalSearch:
                 self._replace([s], starts, force=True)
 
     def truncate(self, max_rank: int) -> None:
-        """Take away the patterns that shorten f least, until there are at most so many."""
-        while len(on := self.patterns()) > max_rank:
+        """Take away the patterns that shorten f least, until there are at most so many beside the typical row."""
+        while len(on := [s for s in self.patterns() if not self.is_typical(s)]) > max_rank:
             lengths = [self._length_without(s) for s in on]
             # Many at a time while there are far too many.
             surplus = max(1, (len(on) - max_rank) // 4)
@@ -425,11 +442,61 @@ class LocalSearch:
 
     def pattern_evidence(self, s: int) -> float:
         """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
+        if self.is_typical(s):
+            return np.inf
         return max(self.together(s), self._use_evidence(self.state.carry[s], int(self.state.used[s])))
+
+    def is_typical(self, s: int) -> bool:
+        """Say whether a pattern is the typical row, which needs no evidence."""
+        return bool(self._sort[s] == TYPICAL and is_typical(self.state.used[s], self.data.class_sizes.sum()))
+
+    def add_typical(self) -> bool:
+        """Add the typical row if it shortens f and there is none."""
+        if any(self.is_typical(s) for s in self.patterns()):
+            return False
+        return self._replace([], [self.data.row_mask.copy()], new_sort=TYPICAL)
+
+    def leave_to_typical(self) -> bool:
+        """Take the items of the typical row out of all other patterns; their rows use it as well.
+
+        A pattern that repeats them saves its rows the use of the typical row. But they do not belong to it: what is
+        said of the pattern and of its classes would be said of items that everybody has. Returns whether there were
+        any.
+        """
+        changed = False
+        for t in [s for s in self.patterns() if self.is_typical(s)]:
+            kept, typical = self.state.usage[t].copy(), self.state.carry[t].copy()
+            own: Bools = np.logical_and.reduce(typical, axis=0)
+            touched = [s for s in self.patterns() if self._sort[s] == FREE and (self.state.carry[s] & own).any()]
+            if not touched:
+                continue
+            changed = True
+            parts = {s: (self.state.usage[s].copy(), self.state.carry[s] & ~own) for s in touched}
+            self._take_away(t, *touched)
+            for s, (rows, carry) in parts.items():
+                kept |= rows
+                if self._count_items(np.logical_or.reduce(carry, axis=0)) >= 2:
+                    self._put(s, rows, carry)
+            without = self._leave_out(t)
+            kernels.fit_rows(self.data, self.state, t, without, typical, ROUNDS, kept)
+            self._put_into(t, without, kept, typical)
+        self.length = self._total()
+        return changed
+
+    def count_found(self) -> int:
+        """Count the patterns without the typical row."""
+        return sum(not self.is_typical(s) for s in self.patterns())
 
     def together(self, s: int) -> float:
         """Return the evidence that the items of a pattern go together."""
-        return float(kernels.evidence_of(self.data, self._leave_out(s), self.state.usage[s], self.state.carry[s]))
+        data, carry = self.data, self.state.carry[s]
+        if self.is_typical(s):
+            # What classes add to the typical row is no evidence that its own items go together. Nor is it that rows
+            # have them which are small only because others have large patterns.
+            carry = np.repeat(np.logical_and.reduce(carry, axis=0)[None], len(carry), axis=0)
+            shifts = np.maximum(data.row_shifts, 0.0)
+            data = data._replace(row_shifts=shifts, row_odds=np.exp(shifts))
+        return float(kernels.evidence_of(data, self._leave_out(s), self.state.usage[s], carry))
 
     def _use_evidence(self, carry: Bools, used: int) -> float:
         """Return the evidence that classes differ in the use of any items, which those of a pattern are chosen of."""
@@ -497,8 +564,7 @@ class LocalSearch:
         return evidence
 
     def drop_insignificant(self) -> bool:
-        """Take away what is not shown; from now on frequent items need a reason to join patterns of some classes."""
-        self.allow_frequent = False
+        """Take away what is not shown."""
         # Both, whatever the first found.
         dropped = [drop_insignificant(self), self._drop_unsupported()]
         return any(dropped)
@@ -512,28 +578,32 @@ class LocalSearch:
         """Put the patterns back one by one, each tested given those before it, and drop those that never pass.
 
         Patterns that are only shown given each other explain nothing: every one makes its items look rare in the cells
-        that it leaves to the others.
+        that it leaves to the others. So does the typical row, which is no evidence for anything and comes back last:
+        rows that do not use it have more of everything else.
         """
         kept = {s: (self.state.usage[s].copy(), self.state.carry[s].copy()) for s in self.patterns()}
+        typical = [s for s in kept if self.is_typical(s)]
         self._take_away(*kept)
-        shown = {s: self._evidence_with(s, *parts) for s, parts in kept.items()}
-        waiting = sorted(kept, key=lambda s: -shown[s])
-        for _ in range(len(kept)):
-            left = [s for s in waiting if not self._put_if_shown(s, *kept[s])]
-            if len(left) == len(waiting):
-                break
+        shown = {s: self._evidence_with(s, *parts) for s, parts in kept.items() if s not in typical}
+        waiting, asked = sorted(shown, key=lambda s: -shown[s]), -1
+        while waiting and asked != len(waiting):
+            asked, left = len(waiting), list[int]()
+            for s in waiting:
+                if self._evidence_with(s, *kept[s]) >= -self.log_alpha:
+                    self._put_back(s, *kept[s])
+                else:
+                    left.append(s)
             waiting = left
+        for s in typical:
+            self._put_back(s, *kept[s])
         self.length = self._total()
         return bool(waiting)
 
-    def _put_if_shown(self, s: int, rows: Words, carry: Bools) -> bool:
-        """Put a pattern back if there is evidence for it given those that are there."""
-        if self._evidence_with(s, rows, carry) < -self.log_alpha:
-            return False
+    def _put_back(self, s: int, rows: Words, carry: Bools) -> None:
+        """Put a pattern back as it was."""
         version = self._version[s]
         self._put(s, rows, carry)
         self._version[s] = version
-        return True
 
     def _evidence_with(self, s: int, rows: Words, carry: Bools) -> float:
         """Return the evidence for a pattern that is not there."""
@@ -593,14 +663,14 @@ class LocalSearch:
         without = self._leave_out(s)
 
         def batch(part: slice) -> None:
-            rules = self._may_alter, self.allow_frequent, SCREENING_ROUNDS, self.length
+            rules = self._may_alter, SCREENING_ROUNDS, self.length
             kernels.screen(self.data, self.state, s, without, starts[part], *rules, lengths[part], evidence[part])
 
         team.run(batch, [(slice(k, k + BATCH),) for k in range(0, len(starts), BATCH)])
         promising = np.flatnonzero((lengths < self.length) & (evidence >= -self.log_alpha))
         added = False
         for k in promising[np.argsort(lengths[promising])]:
-            if limit is not None and np.count_nonzero(self.state.used) >= limit:
+            if limit is not None and self.count_found() >= limit:
                 break
             added |= self._replace([], [starts[k]], test=True)
         return added
@@ -614,7 +684,7 @@ class LocalSearch:
         open_ones = self.data.columns & ~self.state.covered
         least, added = float(np.log(len(self._may_alter))) - self.log_alpha, False
         for contrast in find_contrasts(self.data, open_ones, least):
-            if limit is not None and np.count_nonzero(self.state.used) >= limit:
+            if limit is not None and self.count_found() >= limit:
                 break
             added |= self._add_fixed(contrast.items)
         return added
@@ -629,7 +699,7 @@ class LocalSearch:
         if not rows.any():
             return False
         self._put_into(s, without, rows, carry)
-        self._alike[s], self._fixed[s] = False, True
+        self._alike[s], self._sort[s] = False, FIXED
         self.length = self._total()
         if self.length < before - LEAST and self.pattern_evidence(s) >= -self.log_alpha:
             return True

@@ -11,7 +11,6 @@ from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.code_length import cross_weights
-from saltmine.solver.kernels import FEW_ROWS
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.objective import Factors
@@ -26,6 +25,8 @@ from saltmine.solver.solution import USUALLY_DONE, SearchSettings, Solution, Tas
 START_FACTOR, START_MORE = 1.5, 4
 # The penalty grows over the first iterations; few more are needed, as the local search does the rest.
 RAMP, ITERATIONS = 60, 80
+# With this many times more items than rows, items that occur in exactly the same rows show the patterns.
+FEW_ROWS = 100
 # Rounds of moves on the binary model; one or two are the rule.
 MAX_ROUNDS = 5
 
@@ -38,14 +39,14 @@ def search_sample(matrix: BinaryMatrix, bits: BitMatrix, settings: SearchSetting
 def mdl_search(task: Task, settings: SearchSettings) -> Solution:
     """Run saltmine's own solver: a short relaxed solve, then moves on the binary model; docs/solver.md says why."""
     n_rows, n_items = task.bits.weights.shape
-    # Items that occur in exactly the same rows then show the patterns, and the relaxed solve, which would give every
-    # row a pattern of its own, is left out.
+    nothing = BinaryModel.empty(*task.bits.shape, len(task.bits.blocks))
+    local = LocalSearch(task.bits, nothing, alterations=settings.alterations, alpha=settings.alpha)
+    # First of all, or patterns that show nothing would share out what most rows have.
+    local.add_typical()
+    # The relaxed solve would then give every row a pattern of its own.
     few_rows = n_items > FEW_ROWS * n_rows
-    if few_rows:
-        model, n_iter, history = BinaryModel.empty(*task.bits.shape, len(task.bits.blocks)), 0, list[float]()
-    else:
-        model, n_iter, history = _relaxed_start(task, settings)
-    local = LocalSearch(task.bits, model, alterations=settings.alterations, alpha=settings.alpha)
+    model, n_iter, history = (nothing, 0, list[float]()) if few_rows else _relaxed_start(task, settings)
+    local.add(model)
     local.refit(trim=True)
     _improve(local, settings, USUALLY_DONE[0], USUALLY_DONE[1])
     limit = None if settings.max_rank is None else 2 * settings.max_rank
@@ -59,6 +60,11 @@ def mdl_search(task: Task, settings: SearchSettings) -> Solution:
         local.truncate(settings.max_rank)
     # Classes that were not shown to differ may be by now.
     local.clear_attempts()
+    if local.leave_to_typical():
+        # What differed only in these items is one pattern.
+        for _ in range(MAX_ROUNDS):
+            if not local.merge():
+                break
     local.refit()
     local.split_unrelated_classes(settings.max_rank)
     local.drop_until_significant()
@@ -68,7 +74,8 @@ def mdl_search(task: Task, settings: SearchSettings) -> Solution:
     # Judged by the terms of this search: with many classes, S as printed punishes alterations that several share.
     if local.length >= without_patterns(task.bits).length:
         return replace(without_patterns(task.bits), n_iter=n_iter, history=history)
-    return Solution(model, description_length(task.bits, model), local.length, n_iter, history)
+    typical = [k for k, s in enumerate(local.patterns()) if local.is_typical(s)]
+    return Solution(model, description_length(task.bits, model), local.length, n_iter, history, typical)
 
 
 def _relaxed_start(task: Task, settings: SearchSettings) -> tuple[BinaryModel, int, list[float]]:
@@ -116,4 +123,5 @@ def _improve(local: LocalSearch, settings: SearchSettings, begin: float, end: fl
         tell(0.8 + 0.2 * k / MAX_ROUNDS)
         if not local.drop_insignificant():
             break
+        local.add_typical()
         local.refit()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -55,12 +57,20 @@ def find_carriers(bits: BitMatrix, model: BinaryModel) -> Bools:
     return carriers
 
 
-def score_model(bits: BitMatrix, model: BinaryModel, use: Floats | None = None, alpha: float = 0.01) -> PatternScores:
+def score_model(
+    bits: BitMatrix,
+    model: BinaryModel,
+    use: Floats | None = None,
+    alpha: float = 0.01,
+    typical: Sequence[int] = (),
+) -> PatternScores:
     """Return the evidence, the gain and the claims of every part of a model.
 
-    ``use``, (c, r), are the tests of use by the classes of the labels, where the search knew only one.
+    ``use``, (c, r), are the tests of use by the classes of the labels, where the search knew only one; ``typical`` are
+    the numbers of typical rows.
     """
-    local = LocalSearch(bits, model, alpha=alpha)
+    local = LocalSearch(bits, BinaryModel.empty(*bits.shape, len(bits.blocks)), alpha=alpha)
+    local.add(model, typical)
     if use is None:
         strata = size_strata(bits.row_sizes, bits.weights.rows)
         rows = np.repeat(np.arange(bits.shape[0]), bits.weights.rows)
@@ -114,7 +124,7 @@ def collect(
     sizes = bits.row_sizes[data.row_of]
     strata = size_strata(sizes, np.ones(len(sizes), dtype=np.int64))
     use = use_log_p(carriers, labels.numbers, labels.n_classes, strata)
-    scores, usage = score_model(bits, model, use, alpha), model.Y[data.row_of]
+    scores, usage = score_model(bits, model, use, alpha, solution.typical), model.Y[data.row_of]
     if labels.n_classes > len(data.blocks):
         # The search knew one class, so no class alters anything.
         data = StackedMatrix.from_rows(rows, labels.numbers, labels.n_classes, fold=fold)

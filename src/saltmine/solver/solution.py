@@ -74,6 +74,7 @@ class Solution:
     """A binary model with its f, the iterations it took and the relaxed objective at every check, rank after rank.
 
     ``score`` is what the search minimises, f with its own specificity term; of several solutions the lowest is best.
+    ``typical`` are the numbers of patterns that were asked for no evidence.
     """
 
     model: BinaryModel
@@ -81,6 +82,7 @@ class Solution:
     score: float
     n_iter: int = 0
     history: list[float] = field(default_factory=list)
+    typical: list[int] = field(default_factory=list)
 
     @property
     def rank(self) -> int:

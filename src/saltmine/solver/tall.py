@@ -12,7 +12,6 @@ from itertools import pairwise
 import numpy as np
 
 from saltmine.arrays import Bools, Indices, Ints
-from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import Labels, StackedMatrix
@@ -21,7 +20,6 @@ from saltmine.mdl.scores import Tested
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.row_block import RowBlock
-from saltmine.solver.scoring import pattern_densities
 from saltmine.solver.solution import SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
 from saltmine.solver.tall_model import TallModel, TallStart
 
@@ -92,7 +90,7 @@ def search_tall(executor: BlockExecutor[RowBlock], labels: Labels, settings: Sea
     bits = BitMatrix(stacked.matrix, stacked.blocks, stacked.weights)
     found = search_sample(stacked.matrix, bits, first)
     second(found.model.rank, found.score, 0.0)
-    model.run(_start(stacked, bits, found.model, sample.sizes))
+    model.run(_start(stacked, bits, found, sample.sizes))
     return _collect(model, labels, found)
 
 
@@ -106,8 +104,9 @@ def _draw(executor: BlockExecutor[RowBlock], numbers: Indices, rng: np.random.Ge
     return RowSample(rows, numbers[drawn], np.bincount(numbers))
 
 
-def _start(stacked: StackedMatrix, bits: BitMatrix, model: BinaryModel, sizes: Ints) -> TallStart:
+def _start(stacked: StackedMatrix, bits: BitMatrix, found: Solution, sizes: Ints) -> TallStart:
     """Return what a model of a sample says of the whole, every class of which is so many times larger."""
+    model = found.model
     larger = sizes / np.maximum(bits.class_sizes, 1)
     carried = np.ascontiguousarray((model.X | model.V).transpose(2, 0, 1))
     errors = np.rint(larger @ bits.noise_counts(model)).astype(np.int64)
@@ -117,7 +116,7 @@ def _start(stacked: StackedMatrix, bits: BitMatrix, model: BinaryModel, sizes: I
     whole_carried[:, :, present] = carried[:, :, stacked.item_of[present]]
     whole_errors = np.zeros(len(present), dtype=np.int64)
     whole_errors[present] = errors[stacked.item_of[present]]
-    return TallStart(whole_carried, pattern_densities(bits, model), larger @ bits.used(model.Y), whole_errors)
+    return TallStart(whole_carried, larger @ bits.used(model.Y), whole_errors, found.typical)
 
 
 def _collect(tall: TallModel, labels: Labels, found: Solution) -> Found:

@@ -18,7 +18,7 @@ from saltmine.mdl import scores as scoring
 from saltmine.mdl.added_items import simes_log_p
 from saltmine.mdl.class_tests import correct, join, join_strata, log_p_values, size_strata
 from saltmine.mdl.code_length import NO_CODE, OPEN_ONES, OPEN_ZEROS, errors_code, make_costs, pattern_extra
-from saltmine.mdl.item_choice import ItemsWithout, choose_items, choose_items_of_some
+from saltmine.mdl.item_choice import ItemsWithout, choose_items
 from saltmine.mdl.row_sizes import frequency_bins, row_shifts
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.kernels import state_length
@@ -36,9 +36,9 @@ class TallStart:
     """What a search in a sample of the rows says of the whole."""
 
     carry: Bools  # (R, c, n): items of every pattern
-    density: Floats  # (R,): share of ones among its cells
     used: Floats  # (R,): rows that may be expected to use it
     errors: Ints  # (n,): errors that may be expected of every item
+    typical: list[int]  # patterns that are asked for no evidence
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,7 @@ class TallModel:
         self._all_rows: Ints = np.sum(self.executor.query(RowBlock.count_strata), axis=0)
         self._alike = np.zeros((rank, c), dtype=bool)
         self.used = np.zeros((rank, c), dtype=np.int64)
+        self._typical = np.zeros(rank, dtype=bool)
         self.carry = np.zeros((rank, c, n), dtype=bool)
         self.extra = np.zeros(rank)
         self.errors = self.item_counts.copy()
@@ -148,6 +149,7 @@ class TallModel:
     def run(self, start: TallStart) -> None:
         """Find the rows of all patterns, and improve both rows and items."""
         self._begin(len(start.carry))
+        self._typical[start.typical] = True
         items = np.logical_or.reduce(start.carry, axis=1).sum(axis=1)
         for s in np.argsort(-start.used * items, kind="stable").tolist():
             self._place(s, start)
@@ -215,11 +217,9 @@ class TallModel:
         for turn in range(ROUNDS):
             log_total = float(np.log(others + rows.counts.sum() + errors.sum()))
             seen = ItemsWithout(costs, rows.cells, view.background, view.errors, log_total, may_alter)
-            if (rows.counts > 0).all():
-                choose_items(seen, True, ratios, items, carry, errors)
-            else:
-                choose_items_of_some(seen, ratios, items, carry, errors)
-            used, items = int(rows.counts.sum()), int(carry.any(axis=0).sum())
+            used = int(rows.counts.sum())
+            choose_items(seen, ratios, 0 if self._is_typical(s, used) else items, carry, errors)
+            items = int(carry.any(axis=0).sum())
             if items < 2 or used < stats.min_rows(int(self.class_sizes.sum())):
                 break
             if turn > 0:
@@ -281,16 +281,23 @@ class TallModel:
 
     def pattern_evidence(self, s: int) -> float:
         """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
-        return max(self.together(s), self._use_evidence(s))
+        return np.inf if self._is_typical(s, int(self.used[s].sum())) else max(self.together(s), self._use_evidence(s))
+
+    def _is_typical(self, s: int, used: int) -> bool:
+        return bool(self._typical[s] and stats.is_typical(used, int(self.class_sizes.sum())))
 
     def together(self, s: int) -> float:
         """Return the evidence that the items of a pattern go together."""
-        shown = self._item_evidence(s)
-        return float(stats.pattern_evidence(self.costs, self.carry[s], shown, self.class_sizes, self.used[s]))
+        carry = self.carry[s]
+        if self._is_typical(s, int(self.used[s].sum())):
+            # What classes add to the typical row is no evidence that its own items go together.
+            carry = np.repeat(carry.all(axis=0)[None], len(carry), axis=0)
+        shown = self._item_evidence(s, carry)
+        return float(stats.pattern_evidence(self.costs, carry, shown, self.class_sizes, self.used[s]))
 
-    def _item_evidence(self, s: int) -> Floats:
-        """Return the evidence of every item of a pattern, (n,)."""
-        view, carry = self._look(s), self.carry[s]
+    def _item_evidence(self, s: int, carry: Bools) -> Floats:
+        """Return the evidence of every item of a pattern that classes carry, (n,)."""
+        view = self._look(s)
         density = float(stats.rounded_density(stats.pattern_density(self.costs, view.cells, carry)))
         shown: Floats = np.sum(self.executor.query(RowBlock.evidence, s, carry, view.background, density), axis=0)
         return shown
@@ -331,7 +338,9 @@ class TallModel:
         items = ~shared & (self.item_counts > 0)
         joined = join_strata(rows.sum(axis=1))
         of_items = hits[:, :, items]
-        by_group = join(of_items.reshape(len(hits), -1), joined).reshape(-1, *of_items.shape[1:])
+        # With sizes: where all items are shared there are none left to test.
+        flat = of_items.reshape(len(hits), len(self.class_sizes) * int(items.sum()))
+        by_group = join(flat, joined).reshape(joined[-1] + 1, *of_items.shape[1:])
         added = simes_log_p(by_group, join(rows, joined), self.costs.weights[items], carry[:, items])
         return log_p_values(rows, self._all_rows), added, adding
 

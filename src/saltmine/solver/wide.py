@@ -12,7 +12,6 @@ from itertools import pairwise
 import numpy as np
 
 from saltmine.arrays import Indices, Ints, Words
-from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix, Layout
 from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
@@ -64,7 +63,7 @@ def search_wide(executor: BlockExecutor[ItemBlock], labels: Labels, settings: Se
     found = search_sample(sample.rows(), sample, first)
     settings.on_refine(found.model.rank, found.score, SEARCHED)
     model = WideModel(executor, layout, alterations=settings.alterations, alpha=settings.alpha)
-    model.run(_start(sample, found.model))
+    model.run(_start(sample, found))
     return _collect(model, labels, found)
 
 
@@ -86,12 +85,12 @@ def _fold(columns: Words, layout: Layout, blocks: list[slice], row_weights: Ints
     return BitMatrix.of_columns(distinct, layout, blocks, Weights(weights[order], row_weights))
 
 
-def _start(bits: BitMatrix, model: BinaryModel) -> WideStart:
-    weights = bits.weights.items
+def _start(bits: BitMatrix, found: Solution) -> WideStart:
+    model, weights = found.model, bits.weights.items
     n_items = max(float(weights.sum()), 1.0)
     share = weights @ (model.X | model.V.any(axis=0)) / n_items
     errors = float(bits.noise_counts(model).sum(axis=0) @ weights) / n_items
-    return WideStart(bits.layout.pack(model.Y.T), pattern_densities(bits, model), share, errors)
+    return WideStart(bits.layout.pack(model.Y.T), pattern_densities(bits, model), share, errors, found.typical)
 
 
 def _collect(model: WideModel, labels: Labels, found: Solution) -> Found:

@@ -18,7 +18,7 @@ from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import Layout, count_bits
 from saltmine.mdl.added_items import simes
 from saltmine.mdl.class_tests import correct, join_strata, size_strata, use_log_p
-from saltmine.mdl.evidence import EvidenceSums, evidence_from_sums, item_choices, min_rows
+from saltmine.mdl.evidence import EvidenceSums, evidence_from_sums, is_typical, item_choices, min_rows
 from saltmine.mdl.row_sizes import FrequencyBins, row_shifts
 from saltmine.mdl.scores import ModelSums, ScoreSums, gains, make_model_sums, model_length
 from saltmine.solver.executor import BlockExecutor
@@ -40,6 +40,7 @@ class WideStart:
     density: Floats  # (R,): share of ones among its open cells
     share: Floats  # (R,): share of all items that it has
     errors: float  # errors per item
+    typical: list[int]  # patterns that are asked for no evidence
 
 
 class WideModel:
@@ -91,6 +92,7 @@ class WideModel:
     def run(self, start: WideStart) -> None:
         """Solve all items and rows from what a sample says."""
         self._begin(len(start.usage))
+        self._typical[start.typical] = True
         items = np.maximum(start.share * self.n_items, 1)
         total = start.errors * self.n_items + self._per_class(start.usage).sum()
         self._set_plan(start.usage, start.density, items, total)
@@ -111,6 +113,7 @@ class WideModel:
 
     def _begin(self, rank: int) -> None:
         self._alike = np.zeros((rank, len(self.class_sizes)), dtype=bool)
+        self._typical = np.zeros(rank, dtype=bool)
         self.executor.clear_log()
         self._null_code = np.sum(
             self.executor.update(ItemBlock.begin, self._ones, self.n_items, self._shifts, rank), axis=0
@@ -125,7 +128,7 @@ class WideModel:
             used=used,
             density=density,
             items=np.maximum(items, 1).astype(np.int64),
-            of_all=np.logical_and.reduce(used > 0, axis=1),
+            typical=self._typical & np.asarray(is_typical(used.sum(axis=1), self.class_sizes.sum())),
             log_total=float(np.log(max(total, 1))),
             may_alter=~self._alike & (self.alterations and c > 1),
         )
@@ -203,13 +206,15 @@ class WideModel:
 
     def pattern_evidence(self, s: int) -> float:
         """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
-        return max(self.together(s), self._use_evidence(s))
+        return np.inf if self.plan.typical[s] else max(self.together(s), self._use_evidence(s))
 
     def together(self, s: int) -> float:
         """Return the evidence that the items of a pattern go together."""
         scores = self._scores()
         of_items = EvidenceSums(scores.evidence, scores.items, scores.codes)
-        return float(evidence_from_sums(of_items, s, self.n_items, self.class_sizes, self.plan.used[s]))
+        figures = self.n_items, self.class_sizes, self.plan.used[s]
+        # What classes add to the typical row is no evidence that its own items go together.
+        return float(evidence_from_sums(of_items, s, *figures, bool(self.plan.typical[s])))
 
     def item_choice(self, s: int) -> float:
         """Return what the choice of the items that all classes carry costs."""

@@ -87,9 +87,9 @@ function headingText(pattern) {
 
 /** What a pattern is to the classes, in words with their marks. */
 function kindNodes(pattern) {
-  if (!severalClasses) return [];
+  if (!severalClasses) return pattern.typical ? ["typical row"] : [];
   const owners = pattern.owners.map(([role]) => role);
-  const kind = owners.length ? [`${pattern.kind} `, ...classNames(owners)] : ["shared"];
+  const kind = owners.length ? [`${pattern.kind} `, ...classNames(owners)] : [pattern.typical ? "typical row" : "shared"];
   const { altered_by: alterers } = pattern;
   if (!alterers.length) return kind;
   return [...kind, "; ", ...classNames(alterers), alterers.length > 1 ? " add items" : " adds items"];
@@ -106,6 +106,7 @@ function partTitle(part) {
   const size = ` (${count(part.size)})`;
   const kind = part.kind === "only" ? "Only " : "Mostly ";
   if (part.owners) return [kind, ...classNames(part.owners.map((owner) => owner.role)), size];
+  if (part.kind === "typical") return [mark(-1), "What most rows have", size];
   if (part.role < 0) return [mark(-1), severalClasses ? "Shared items" : "Items", size];
   return isAdded(part) ? [className(part.role), " adds", size] : [kind, className(part.role), size];
 }

@@ -12,7 +12,7 @@ const SORTS = {
   stability: ["Came back in refits", (pattern) => pattern.stability ?? -Infinity],
 };
 
-const KINDS = { shared: "Shared", mostly: "Mostly", only: "Only", added: "Added" };
+const KINDS = { typical: "Typical", shared: "Shared", mostly: "Mostly", only: "Only", added: "Added" };
 
 /** The kinds that there are in a pattern. */
 const kindsOf = (pattern) => [pattern.kind, ...(pattern.altered_by.length ? ["added"] : [])];
@@ -113,10 +113,12 @@ function update(change) {
   for (const card of cards) card.node.hidden = true;
   for (const card of shown) card.node.hidden = false;
   byId("cards").append(...shown.map((card) => card.node));
+  // The typical row is no pattern that was found.
+  const found = (some) => some.filter((card) => !card.pattern.typical).length;
   const all = shown.length === cards.length;
   byId("shown").textContent = all
-    ? plural(cards.length, "pattern")
-    : `${count(shown.length)} of ${plural(cards.length, "pattern")}`;
+    ? plural(found(cards), "pattern")
+    : `${count(found(shown))} of ${plural(found(cards), "pattern")}`;
 }
 
 function isShown(card) {
