@@ -52,7 +52,10 @@ def test_fit_writes_everything_and_prints_the_answer(fitted):
     assert str(out / "report.html") in result.stdout.replace("\n", "")
     summary = json.loads((out / "summary.json").read_text())
     model = load(out / "model.salt")
-    assert summary["n_patterns"] == model.n_components_ == len(summary["patterns"]) > 0
+    assert len(summary["patterns"]) == model.n_components_
+    # The typical row is listed, and is no pattern.
+    assert summary["n_patterns"] == np.count_nonzero(~model.typical_) > 0
+    assert np.count_nonzero(model.typical_) == 1
     assert summary["classes"] == {"Mainz": 80, "Trier": 80}
     usage = pd.read_csv(out / "usage.csv")
     assert usage["row"].tolist() == [f"person {k}" for k in range(160)]

@@ -18,6 +18,7 @@ from saltmine.fitted.kinds import (
     row_kinds,
     table_rows,
     tail_probability,
+    typical_rows,
 )
 
 LEVEL = 0.01
@@ -49,6 +50,7 @@ def make_model(carriers, q_values=None, rows=100, shares=0.1, n_items=4):
         usage_counts_=carriers,
         item_counts_=items.item_counts,
         noise_counts_=items.noise_counts,
+        typical_=np.zeros(rank, dtype=bool),
         _items=items,
         _level=LEVEL,
     )
@@ -102,11 +104,41 @@ def test_a_pattern_without_shared_items_belongs_to_nobody():
     assert (class_kinds(model) == "").all()
 
 
+def test_a_typical_row_belongs_to_nobody():
+    """The others are judged as if it was not there."""
+    model = make_model([[95, 40], [20, 0]], [[0.001, 0.001], [1, 1]])
+    assert class_kinds(model).tolist() == [["mostly", "only"], ["", ""]]
+    model.typical_[0] = True
+    assert class_kinds(model).tolist() == [["", "only"], ["", ""]]
+
+
+@pytest.mark.parametrize(
+    ("usage", "evidence", "expected"),
+    [
+        ([50, 50], 0.0, True),
+        # Half of all rows are enough, wherever they are.
+        ([0, 100], 0.0, True),
+        ([49, 50], 0.0, False),
+        # What is shown is a pattern, however many rows use it.
+        ([100, 100], -np.log(LEVEL), False),
+        ([100, 100], -np.log(LEVEL) - 0.001, True),
+        ([100, 100], -np.inf, True),
+        ([10, 0], 0.0, False),
+    ],
+)
+def test_typical_rows_by_hand(usage, evidence, expected):
+    """Most of 200 rows use them, and they have no evidence."""
+    counts = np.array([[5, usage[0], 90], [5, usage[1], 90]])
+    found = typical_rows(counts, np.array([100, 100]), np.array([0.0, evidence, 0.0]), LEVEL)
+    assert found.tolist() == [False, expected, True]
+
+
 def test_without_patterns_there_are_no_kinds():
     model = make_model(np.zeros((2, 0), int))
     assert class_kinds(model).shape == (2, 0)
+    assert typical_rows(np.zeros((2, 0), int), np.array([100, 100]), np.zeros(0), LEVEL).shape == (0,)
     rows = table_rows(np.zeros((0, 4), bool), np.zeros((2, 0, 4), bool), np.zeros((2, 0), bool))
-    assert len(rows.pattern) == len(row_kinds(rows, class_kinds(model))) == 0
+    assert len(rows.pattern) == len(row_kinds(rows, class_kinds(model), model.typical_)) == 0
 
 
 @settings(max_examples=30, deadline=None)
@@ -176,5 +208,7 @@ def test_rows_list_shared_items_once_or_for_every_owner(seed, c, rank):
         expected += [(s, i, a, False) for a in owners for i in shared]
         expected += [(s, i, a, True) for a in range(c) for i in np.flatnonzero(alterations[a, s])]
     assert listed == expected
-    kinds = row_kinds(rows, np.where(owns, "mostly", ""))
-    assert kinds.tolist() == ["added" if adds else "shared" if a < 0 else "mostly" for _, _, a, adds in listed]
+    typical = ~owns.any(axis=0) & (rng.random(rank) < 0.3)
+    kinds = row_kinds(rows, np.where(owns, "mostly", ""), typical)
+    own = np.where(typical, "typical", np.where(owns.any(axis=0), "mostly", "shared"))
+    assert kinds.tolist() == ["added" if adds else own[s] for s, _, _, adds in listed]

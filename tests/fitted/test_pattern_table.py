@@ -73,8 +73,11 @@ def test_rows_have_the_tests_of_what_they_claim():
         assert row.gain == (model.alteration_gain_[place] if added else model.pattern_gain_[row.pattern])
 
 
-def fitted_by_hand(components, alterations, carriers, labels, use_q_values):
-    """Return the table of a model given by its factors; all that carry a pattern use it and have all its items."""
+def fitted_by_hand(components, alterations, carriers, labels, use_q_values, typical=()):
+    """Return the table of a model given by its factors; all that carry a pattern use it and have all its items.
+
+    ``typical`` are the numbers of the patterns that are typical rows.
+    """
     classes, sizes = np.unique(labels, return_counts=True)
     n_entries, shape = int(components.sum() + alterations.sum()), carriers.shape
     added = alterations.any(axis=2)
@@ -96,6 +99,7 @@ def fitted_by_hand(components, alterations, carriers, labels, use_q_values):
         use_q_values_=use_q_values,
         alteration_p_values_=np.where(added, 0.001, np.nan),
         alteration_q_values_=np.where(added, 0.002, np.nan),
+        typical_=np.isin(np.arange(len(components)), typical),
         stability_=None,
         _item_names=None,
         _level=0.01,
@@ -130,6 +134,26 @@ def test_tests_and_evidence_by_hand(by_hand):
     assert by_hand.p_value[3] == 0.001
     assert by_hand.evidence.tolist() == [10, 10, 10, 5, 11, 11, 5, 12, 12, 12, 12]
     assert by_hand.gain[by_hand.kind == "added"].tolist() == [7, 7]
+
+
+def test_a_typical_row_by_hand():
+    """It owns nothing, whatever the tests say; what a class adds to it is added, and has the tests of that."""
+    components = np.array([[1, 1, 1, 0, 0], [0, 0, 0, 1, 1]], dtype=bool)
+    alterations = np.zeros((2, 2, 5), dtype=bool)
+    alterations[1, 0, 3] = True
+    carriers, q_values = np.array([[39, 20], [15, 0]]), np.array([[0.001, 0.001], [1, 1]])
+    labels = np.repeat(["a", "b"], 40)
+    tables = [fitted_by_hand(components, alterations, carriers, labels, q_values, typical) for typical in ([], [0])]
+    plain, table = (part[["pattern", "item", "role", "kind", "q_value"]].set_index("pattern") for part in tables)
+    assert set(plain.loc[0, "kind"]) == {"mostly", "added"}
+    assert table.loc[0, "item"].tolist() == [0, 1, 2, 3]
+    assert table.loc[0, "role"].tolist() == ["common"] * 3 + ["b"]
+    assert table.loc[0, "kind"].tolist() == ["typical"] * 3 + ["added"]
+    assert table.loc[0, "q_value"].tolist() == pytest.approx([*[np.nan] * 3, 0.002], nan_ok=True)
+    assert set(table.loc[1, "kind"]) == {"only"}
+    pd.testing.assert_frame_equal(table.loc[[1]], plain.loc[[1]])
+    # Its evidence and gain are told like those of any pattern.
+    assert tables[1].evidence.tolist() == tables[0].evidence.tolist() == [10, 10, 10, 5, 11, 11]
 
 
 def test_a_class_called_common_is_not_mistaken_for_the_shared_part():

@@ -1,11 +1,12 @@
 """The summary of a fitted model: its parts, and what they say in words."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from saltmine import CSalt
+from saltmine import CSalt, Primp
 from saltmine.fitted.kinds import class_kinds
-from saltmine.fitted.summary import ClassSummary, Part, PatternSummary, Summary, answer
+from saltmine.fitted.summary import ClassSummary, Part, PatternSummary, Summary, answer, percent
 from tests.helpers.report_models import baskets, baskets_model, owned_by_two, planted_model
 
 
@@ -100,7 +101,12 @@ def _classes(*names):
 def _pattern(usage, *owners, altered_by=()):
     role, kind = owners[0] if owners else (-1, "shared")
     parts = [Part(role, kind, np.arange(2), np.arange(2), 9.0, 9.0, None, None, None)]
-    return PatternSummary(0, list(owners), list(altered_by), 2, usage, 9.0, 9.0, None, parts)
+    return PatternSummary(0, False, list(owners), list(altered_by), 2, usage, 9.0, 9.0, None, parts)
+
+
+def _typical(usage, size=3, altered_by=()):
+    parts = [Part(-1, "typical", np.arange(size), np.arange(size), -2.0, 9.0, None, None, None)]
+    return PatternSummary(0, True, [], list(altered_by), size, usage, -2.0, 9.0, None, parts)
 
 
 TOGETHER = "that items occur together more often than the sizes of rows and the frequencies of items explain"
@@ -123,7 +129,7 @@ TOGETHER = "that items occur together more often than the sizes of rows and the 
         (
             ["Mainz", "3"],
             [_pattern([5, 5]), _pattern([0, 2], (1, "only"))],
-            "2 patterns: 1 is shared by both classes, 1 is only in class 3; no class adds items.",
+            "2 patterns: 1 is shared by both classes, 1 is only in class 3; no class adds items to them.",
         ),
         # A pattern that a class does not use is shared as long as no difference is shown, but not "by" that class.
         (
@@ -134,7 +140,7 @@ TOGETHER = "that items occur together more often than the sizes of rows and the 
         (
             ["Mainz", "Trier"],
             [*[_pattern([4, 0], (0, "only"))] * 2, _pattern([4, 1], (0, "mostly"))],
-            "3 patterns: 2 are only in Mainz, 1 is mostly in Mainz; no class adds items.",
+            "3 patterns: 2 are only in Mainz, 1 is mostly in Mainz; no class adds items to them.",
         ),
         (
             ["Mainz", "Trier", "Köln"],
@@ -154,8 +160,78 @@ def test_the_answer_in_words(names, patterns, expected):
     assert answer(_classes(*names), patterns) == expected
 
 
+@pytest.mark.parametrize(
+    ("names", "patterns", "expected"),
+    [
+        (["all rows"], [_typical([9])], "The typical row has 3 items (90 % of the rows)."),
+        ("ab", [_typical([10, 5], size=1)], "The typical row has 1 item (75 % of the rows)."),
+        # Items are added up, rows are those of the one that most use.
+        ("ab", [_typical([10, 5]), _typical([5, 5], size=4)], "2 typical rows have 7 items (75 % of the rows)."),
+        (
+            "ab",
+            [_typical([10, 9], altered_by=[1])],
+            "The typical row has 3 items (95 % of the rows); 1 class adds items to it.",
+        ),
+        (
+            "abc",
+            [_typical([10, 10, 10], altered_by=[0, 2])],
+            "The typical row has 3 items (100 % of the rows); 2 classes add items to it.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("n_found", [0, 2])
+def test_the_answer_tells_of_typical_rows_apart_from_patterns(names, patterns, expected, n_found):
+    """What is said of patterns is what would be said without typical rows."""
+    found = [_pattern([5] * len(names), altered_by=[0] if len(names) > 1 else [])] * n_found
+    classes = _classes(*names)
+    without = answer(classes, found) if n_found else "No pattern was found beside the typical row."
+    assert without.startswith("2 patterns") == (n_found > 0)
+    for listed in (patterns + found, found + patterns):
+        assert answer(classes, listed) == f"{without} {expected}"
+
+
+def test_a_typical_row_has_a_kind_of_its_own():
+    assert _typical([9, 9]).kind == "typical"
+    assert _pattern([9, 9]).kind == "shared"
+    assert _pattern([9, 9], (0, "mostly")).kind == "mostly"
+
+
+@pytest.fixture(scope="module")
+def with_typical_row():
+    """Return the summary of rows of one class that have most of eight items; one in five has a pattern as well."""
+    rng = np.random.default_rng(0)
+    cells = rng.random((300, 60)) < 0.03
+    cells[:, :8] = rng.random((300, 8)) < 0.95
+    cells[:60, 10:18] = True
+    return Summary(Primp(random_state=0).fit(pd.DataFrame(cells, columns=[f"thing{k}" for k in range(60)])))
+
+
+def test_a_typical_row_in_words(with_typical_row):
+    summary = with_typical_row
+    assert summary.model.typical_.tolist() == [pattern.typical for pattern in summary.patterns]
+    (typical,) = [pattern for pattern in summary.patterns if pattern.typical]
+    (part,) = typical.parts
+    assert part.kind == typical.kind == "typical"
+    for brief in (True, False):
+        (text,) = _texts(summary, typical, 8, brief=brief)
+        names = text.removeprefix("typical row: ").split(", ")
+        assert text == "typical row: " + ", ".join(names)
+        assert sorted(names) == [f"thing{k}" for k in range(8)]
+    for pattern in summary.patterns:
+        if not pattern.typical:
+            assert not any("typical" in text for text in _texts(summary, pattern, 8))
+
+
+def test_rows_that_use_the_typical_row_alone_use_no_pattern(with_typical_row):
+    """Of one class the answer says how many rows use patterns; nearly all of them use the typical row."""
+    model = with_typical_row.model
+    using = model.usage_[:, ~model.typical_].any(axis=1).mean()
+    assert 0.1 < using < 0.3
+    assert f"; {percent(using)} of the rows use some. The typical row has 8 items (" in with_typical_row.answer
+
+
 def test_the_answer_of_methods_that_test_nothing():
-    weak = PatternSummary(0, [], [], 2, [5, 5], 1.0, 9.0, None, [])
+    weak = PatternSummary(0, False, [], [], 2, [5, 5], 1.0, 9.0, None, [])
     assert answer(_classes("a", "b"), [], tested=False) == "No pattern was found."
     expected = "1 pattern: 1 is shared by both classes. Chance may explain this pattern (evidence below 4.6 nats)."
     assert answer(_classes("a", "b"), [weak], tested=False, can_alter=False) == expected

@@ -11,12 +11,9 @@ from scipy.stats import binom
 from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, item_length, make_costs, specificity
 from saltmine.mdl.item_choice import (
     DIFFERENCE,
-    FREQUENT,
-    MAX_FREQUENT_SHARE,
     ItemsWithout,
     choose_carriers,
     choose_items,
-    choose_items_of_some,
     difference,
     rate_length,
 )
@@ -57,9 +54,8 @@ def subsets_in_order_of_gain(cells, i, may_alter):
 
 
 @pytest.mark.parametrize("c", [1, 2, 3])
-@pytest.mark.parametrize("allow_frequent", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_chosen_classes_are_the_best_of_those_that_are_allowed(seed, allow_frequent, c):
+def test_the_chosen_classes_are_the_best_of_those_that_are_allowed(seed, c):
     costs, cells, errors, rng = random_items(seed, c)
     carriers, some = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
     kinds = set()
@@ -67,9 +63,9 @@ def test_the_chosen_classes_are_the_best_of_those_that_are_allowed(seed, allow_f
         ratio, least = (rng.uniform(0, 1), -rng.uniform(0, 1)), rng.choice([-np.inf, 2.0])
         may_alter = rng.random(c) < 0.7
         terms = costs.counted, costs.cross, costs.codes[i], LOG_TOTAL
-        left = choose_carriers(terms, cells, i, errors[i], may_alter, allow_frequent, ratio, least, carriers, some)
+        left = choose_carriers(terms, cells, i, errors[i], may_alter, ratio, least, carriers, some)
         allowed = [np.zeros(c, dtype=bool)]
-        if allow_frequent or shown(cells, i, ratio, np.ones(c)) >= least:
+        if shown(cells, i, ratio, np.ones(c)) >= least:
             allowed.append(np.ones(c, dtype=bool))
         allowed += [
             subset
@@ -96,7 +92,7 @@ def test_with_two_classes_no_choice_at_all_is_better_where_no_evidence_is_asked_
     everyone = np.ones(2, dtype=bool)
     for i in range(40):
         terms = costs.counted, costs.cross, costs.codes[i], LOG_TOTAL
-        choose_carriers(terms, cells, i, errors[i], everyone, True, (0.0, 0.0), -np.inf, carriers, some)
+        choose_carriers(terms, cells, i, errors[i], everyone, (0.0, 0.0), -np.inf, carriers, some)
         lengths = {
             subset: length(costs, cells, i, errors, subset)
             for subset in product([False, True], repeat=2)
@@ -115,7 +111,7 @@ def test_classes_are_alike_unless_they_differ():
 
     def chosen(may_alter):
         terms = costs.counted, costs.cross, costs.codes[0], LOG_TOTAL
-        choose_carriers(terms, cells, 0, 40, np.array(may_alter), False, (1.0, -0.5), 0.0, carriers, some)
+        choose_carriers(terms, cells, 0, 40, np.array(may_alter), (1.0, -0.5), 0.0, carriers, some)
         return carriers.tolist()
 
     assert chosen([True, True]) == [True, False]
@@ -148,22 +144,48 @@ def test_the_difference_is_a_likelihood_ratio_of_two_rates_against_one(ones, zer
     assert rate_length(ones, zeros) >= 0.0
 
 
-@pytest.mark.parametrize("n_frequent", [3, 30])
-def test_frequent_items_join_a_pattern_of_some_classes_only_if_they_are_few(n_frequent):
-    own, n, m = 12, 12 + n_frequent, 200
+def frequent_items(n_frequent, own=12):
+    """Return items that one row in five has elsewhere, then items that nine rows in ten have everywhere.
+
+    Where the pattern is used, all of them have 36 ones and 4 zeros: only the first show that they belong to it.
+    """
+    n = own + n_frequent
+    is_own = np.arange(n) < own
     cells = np.zeros((3, 2, n), dtype=np.int64)
     cells[OPEN_ONES, 0], cells[OPEN_ZEROS, 0] = 36, 4
     cells[2] = cells[OPEN_ONES]
-    background = np.where(np.arange(n) < own, 0.2, 0.9)
-    errors = np.where(np.arange(n) < own, 40, 180)
-    costs = make_costs(errors, [m // 2, m // 2])
-    ratios = np.where(background < FREQUENT, 1.5, 0.0), np.where(background < FREQUENT, -2.0, 0.0)
-    seen = ItemsWithout(costs, cells, background, errors, LOG_TOTAL + 2, np.zeros(2, dtype=bool))
+    background, errors = np.where(is_own, 0.2, 0.9), np.where(is_own, 40, 180)
+    seen = ItemsWithout(make_costs(errors, [100, 100]), cells, background, errors, 8.0, np.zeros(2, dtype=bool))
+    return seen, (np.where(is_own, 1.5, 0.0), np.where(is_own, -2.0, 0.0)), is_own
+
+
+@pytest.mark.parametrize("n_frequent", [3, 30])
+def test_frequent_items_join_only_where_no_evidence_is_asked_for(n_frequent):
+    """Without a number of items, as of a typical row, what shortens f joins; any number asks what it shows."""
+    seen, ratios, is_own = frequent_items(n_frequent)
+    n = len(is_own)
     carry, left = np.zeros((2, n), dtype=bool), np.zeros(n, dtype=np.int64)
-    choose_items(seen, True, ratios, n, carry, left)
+    choose_items(seen, ratios, 0, carry, left)
     assert carry.all()
-    choose_items_of_some(seen, ratios, n, carry, left)
-    assert carry[:, :own].all()
-    assert carry[:, own:].all() == carry[:, own:].any() == (n_frequent <= MAX_FREQUENT_SHARE * n)
-    choose_items(seen, False, ratios, n, carry, left)
-    assert carry.all(axis=0).tolist() == [True] * own + [False] * n_frequent
+    np.testing.assert_array_equal(left, seen.errors - 32)
+    for n_items in (1, n, 10_000):
+        choose_items(seen, ratios, n_items, carry, left)
+        np.testing.assert_array_equal(carry, np.broadcast_to(is_own, carry.shape))
+        np.testing.assert_array_equal(left, seen.errors - 32 * is_own)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_without_evidence_items_are_chosen_as_if_all_showed_enough(seed):
+    """The ratios do not matter then; with evidence asked for, items are the same or fewer."""
+    costs, cells, errors, _ = random_items(seed, 2)
+    n = len(errors)
+    seen = ItemsWithout(costs, cells, np.full(n, 0.5), errors, LOG_TOTAL, np.zeros(2, dtype=bool))
+    weak, strong = (np.zeros(n), np.zeros(n)), (np.full(n, 100.0), np.zeros(n))
+    choices = {}
+    for name, ratios, n_items in (("free", weak, 0), ("weak", weak, 5), ("strong", strong, 5)):
+        carry, left = np.zeros((2, n), dtype=bool), np.zeros(n, dtype=np.int64)
+        choose_items(seen, ratios, n_items, carry, left)
+        choices[name] = carry
+    assert choices["free"].any()
+    np.testing.assert_array_equal(choices["free"], choices["strong"])
+    assert not choices["weak"].any()

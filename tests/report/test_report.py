@@ -84,12 +84,24 @@ def test_a_pattern_with_few_common_items_is_named_by_those_of_its_classes_too():
 
 
 def test_an_item_that_every_row_has_is_the_weakest():
+    """Most rows have a receipt, stamps and a card as well: what they have together is the typical row."""
     X, shop = baskets()
-    data = payload(CSalt(random_state=0).fit(X.assign(bag=True), shop))
+    often = np.random.default_rng(0).random((400, 3)) < 0.85
+    more = dict(zip(["receipt", "stamps", "card"], often.T, strict=True))
+    data = payload(CSalt(random_state=0).fit(X.assign(bag=True, **more), shop))
     bag = data["items"]["names"].index("bag")
-    having = [part["items"] for pattern in data["patterns"] for part in pattern["parts"] if bag in part["items"]]
-    assert having
-    assert all(items[-1] == bag for items in having)
+    (typical,) = [pattern for pattern in data["patterns"] if pattern["typical"]]
+    (part,) = typical["parts"]
+    assert typical["kind"] == part["kind"] == "typical"
+    assert {data["items"]["names"][item] for item in part["items"]} == {"bag", *more}
+    # Before it are the items that rows with the typical row have more often than others, after it those they lack.
+    hits, counts = np.sum(part["hits"], axis=0), np.sum(data["items"]["counts"], axis=0)[part["items"]]
+    used = sum(typical["usage"])
+    is_typical = hits / used > counts / 400
+    place = part["items"].index(bag)
+    assert is_typical[:place].all()
+    assert not is_typical[place:].any()
+    assert sum(pattern["kind"] == "typical" for pattern in data["patterns"]) == 1
 
 
 @pytest.mark.slow

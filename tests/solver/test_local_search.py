@@ -15,7 +15,7 @@ from saltmine.mdl.code_length import cross_weights
 from saltmine.mdl.evidence import row_choices
 from saltmine.metrics import description_length
 from saltmine.solver import kernels
-from saltmine.solver.local_search import LocalSearch
+from saltmine.solver.local_search import FIXED, FREE, TYPICAL, LocalSearch
 from saltmine.solver.scoring import null_length, score_model
 from saltmine.solver.significance import drop_patterns
 
@@ -120,26 +120,28 @@ def test_a_move_that_does_not_help_leaves_no_trace():
         np.testing.assert_array_equal(now, then)
 
 
-def test_a_few_frequent_items_may_join_a_pattern_of_some_classes():
-    """Rows of the first class have twenty items of their own, and like most rows of both the frequent ones."""
+@pytest.mark.parametrize(("used", "is_typical"), [(100, True), (99, False), (60, False)])
+def test_frequent_items_join_a_typical_row_and_no_other_pattern(used, is_typical):
+    """Some of 200 rows have twenty items of their own, and the five that all others have not quite as often."""
     rng = np.random.default_rng(0)
-    matrix = np.hstack([rng.random((200, 100)) < 0.02, rng.random((200, 5)) < 0.9])
-    rows, own = slice(0, 60), slice(0, 20)
-    matrix[rows, own] = rng.random((60, 20)) < 0.9
+    matrix = np.hstack([rng.random((200, 100)) < 0.02, np.ones((200, 5), dtype=bool)])
+    rows, own = rng.permutation(200)[:used], slice(0, 20)
+    matrix[rows, own] = rng.random((used, 20)) < 0.9
+    for item in range(100, 105):
+        matrix[rng.choice(rows, used // 10, replace=False), item] = False
     bits = BitMatrix(matrix, [slice(0, 100), slice(100, 200)])
     Y = np.zeros((200, 1), dtype=bool)
     Y[rows] = True
     X = np.zeros((105, 1), dtype=bool)
     X[own] = True
-    for is_filtered in (False, True):
-        local = LocalSearch(bits, BinaryModel(X, np.zeros((2, *X.shape), dtype=bool), Y))
-        if is_filtered:
-            local.drop_insignificant()
-        local.refit()
-        found = local.model()
-        assert found.X[own, 0].all()
-        assert found.X[100:, 0].all()
-        np.testing.assert_array_equal(found.Y, Y)
+    local = LocalSearch(bits, BinaryModel(X, np.zeros((2, *X.shape), dtype=bool), Y))
+    local._sort[0] = TYPICAL
+    assert local.is_typical(0) == is_typical
+    local.refit()
+    found = local.model()
+    np.testing.assert_array_equal(found.Y, Y)
+    assert found.X[own, 0].all()
+    assert found.X[100:, 0].tolist() == [is_typical] * 5
 
 
 def test_cells_are_counted_with_their_weights_in_all_words():
@@ -276,9 +278,9 @@ def test_the_evidence_of_a_fixed_pattern_is_rarely_high_by_chance():
 
 def test_an_item_that_everybody_has_is_no_evidence():
     bits, truth = planted_case(noise=0.05)
-    matrix = np.ones((60, 4), dtype=bool)
-    everybody = BinaryModel(np.ones((4, 1), bool), np.zeros((2, 4, 1), bool), np.ones((60, 1), bool))
-    local = LocalSearch(BitMatrix(matrix, [slice(0, 30), slice(30, 60)]), everybody)
+    everybody = BitMatrix(np.ones((60, 4), dtype=bool), [slice(0, 30), slice(30, 60)])
+    Y = (np.arange(60) % 3 == 0)[:, None]
+    local = LocalSearch(everybody, BinaryModel(np.ones((4, 1), bool), np.zeros((2, 4, 1), bool), Y))
     assert local.pattern_evidence(0) < 0
     assert local.drop_insignificant()
     assert local.patterns() == []
@@ -323,15 +325,15 @@ def test_the_filter_and_the_table_agree_also_where_items_were_chosen_by_labels()
     more, second = rng.random((1000, 24)) < 0.5, np.arange(1000) >= 500
     while (whole := more[:, :3].all(axis=1) & second).any():
         more[np.ix_(whole, range(3))] = rng.random((int(whole.sum()), 3)) < 0.5
-    X, V = np.zeros((64, 3), dtype=bool), np.zeros((2, 64, 3), dtype=bool)
-    X[:40, :2], X[40:43, 2], V[:, :40, :2] = model.X, True, model.V
+    X, V = np.zeros((64, 4), dtype=bool), np.zeros((2, 64, 4), dtype=bool)
+    X[:40, :3], X[40:43, 3], V[:, :40, :3] = model.X, True, model.V
     both = BitMatrix(np.hstack([matrix, more]), bits.blocks)
     local = LocalSearch(both, BinaryModel(X, V, np.column_stack([model.Y, more[:, :3].all(axis=1)])))
-    assert local.together(2) < 0 < local.pattern_evidence(2)
-    use = local._use_log_p(local.state.carry[2], int(local.state.used[2])).min()
+    assert local.together(3) < 0 < local.pattern_evidence(3)
+    use = local._use_log_p(local.state.carry[3], int(local.state.used[3])).min()
     added = local.added_log_p(0)[0]
     # What it pays makes it the less clear one of the two.
-    assert use < added < use + local.item_choice(2)
+    assert use < added < use + local.item_choice(3)
     found = score_model(both, local.model()).alteration_evidence[0, 0]
     assert local.claim_evidence()[0, 0] == pytest.approx(found)
 
@@ -365,30 +367,179 @@ def test_patterns_that_are_shown_by_themselves_stay_as_they_are():
     np.testing.assert_array_equal(local._version, versions)
 
 
+# ---------------------------------------------------------------- the typical row
+
+
+def frequent_case(seed=0, planted=True, n_frequent=12, others=0.05):
+    """Return data of two classes with items that most rows have, and a pattern that 40 rows of 200 have as well."""
+    rng = np.random.default_rng(seed)
+    matrix = np.hstack([rng.random((200, n_frequent)) < 0.9, rng.random((200, 60)) < others])
+    if planted:
+        matrix[:40, n_frequent : n_frequent + 8] = rng.random((40, 8)) < 0.9
+    return BitMatrix(matrix, [slice(0, 100), slice(100, 200)]), matrix
+
+
+def one_pattern(bits, items, rows):
+    (m, n), c = bits.shape, len(bits.blocks)
+    X, Y = np.zeros((n, 1), dtype=bool), np.zeros((m, 1), dtype=bool)
+    X[items], Y[rows] = True, True
+    return BinaryModel(X, np.zeros((c, n, 1), dtype=bool), Y)
+
+
+def joined(*models):
+    return BinaryModel(
+        np.hstack([model.X for model in models]),
+        np.concatenate([model.V for model in models], axis=2),
+        np.hstack([model.Y for model in models]),
+    )
+
+
+def parts_of(model):
+    """Return the patterns of a model in no order."""
+    parts = (model.X.T, model.V.transpose(2, 0, 1), model.Y.T)
+    return sorted(tuple(part.tobytes() for part in pattern) for pattern in zip(*parts, strict=True))
+
+
+def test_patterns_are_added_to_those_there_are():
+    """Wherever there is room: beside the others, in slots that became free, and in more than there were."""
+    for seed in range(4):
+        bits, model, matrix = random_case(seed, n=20, rank=30)
+        first, second = model.keep(np.arange(30) < 5), model.keep(np.arange(30) >= 5)
+        local = LocalSearch(bits, first)
+        local._take_away(1, 3)
+        first = first.keep(~np.isin(np.arange(5), [1, 3]))
+        local.add(second)
+        whole = LocalSearch(bits, joined(first, second))
+        assert local.length == pytest.approx(whole.length)
+        assert parts_of(local.model()) == parts_of(whole.model())
+        assert len(local.patterns()) == 28
+        assert_consistent(local, matrix)
+        before = local.length
+        local.add(model.keep(np.zeros(30, dtype=bool)))
+        assert local.length == before
+
+
+def test_an_added_pattern_is_as_free_as_a_new_one():
+    """That the pattern before it in its slot was fixed, and had its classes alike, is of no account."""
+    bits, model, _ = altered_case([0.9, 0.05])
+    local = LocalSearch(bits, model)
+    local._alike[0], local._sort[0] = True, FIXED
+    local._take_away(0)
+    local.add(model.keep(np.arange(3) == 0))
+    assert len(local.patterns()) == 3
+    assert not local._alike[local.patterns()].any()
+    assert (local._sort[local.patterns()] == FREE).all()
+
+
+@pytest.mark.parametrize("planted", [True, False])
+def test_the_typical_row_is_what_most_rows_have(planted):
+    bits, matrix = frequent_case(planted=planted)
+    local = LocalSearch(bits, BinaryModel.empty(*bits.shape, 2))
+    before = local.length
+    assert local.add_typical()
+    assert local.length < before
+    (s,) = local.patterns()
+    assert local.is_typical(s)
+    assert 2 * local.state.used[s] >= len(matrix)
+    found = local.model()
+    np.testing.assert_array_equal(found.X[:, 0], matrix.mean(axis=0) > 0.5)
+    assert not found.V.any()
+    assert_consistent(local, matrix)
+    # It needs no evidence, and has none.
+    assert local.together(s) < -local.log_alpha < local.pattern_evidence(s)
+    assert not local.drop_insignificant()
+    assert local.patterns() == [s]
+
+
+def test_there_is_one_typical_row():
+    bits, _ = frequent_case()
+    local = LocalSearch(bits, BinaryModel.empty(*bits.shape, 2))
+    assert local.add_typical()
+    before, length = everything(local), local.length
+    assert not local.add_typical()
+    assert local.length == length
+    for now, then in zip(everything(local), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+    # A pattern that less than half of the rows use is none.
+    few = LocalSearch(bits, one_pattern(bits, range(12, 20), range(40)))
+    assert not few.is_typical(0)
+    assert few.add_typical()
+    assert [few.is_typical(s) for s in few.patterns()] == [False, True]
+
+
+@pytest.mark.parametrize("density", [0.02, 0.1, 0.3])
+def test_sparse_noise_has_no_typical_row(density):
+    bits, _ = frequent_case(planted=False, n_frequent=0, others=density)
+    local = LocalSearch(bits, BinaryModel.empty(*bits.shape, 2))
+    before = local.length
+    assert not local.add_typical()
+    assert local.patterns() == []
+    assert local.length == before
+
+
+def test_the_typical_row_stays_and_others_are_tested_without_it():
+    """Rows that do not use it have more of everything else; that is no evidence for anything."""
+    bits, _ = frequent_case()
+    typical = one_pattern(bits, range(12), range(200))
+    shown, by_chance = one_pattern(bits, range(12, 20), range(40)), one_pattern(bits, range(30, 36), range(100, 140))
+    local = LocalSearch(bits, joined(by_chance, typical, shown))
+    local._sort[1] = TYPICAL
+    assert [local.is_typical(s) for s in local.patterns()] == [False, True, False]
+    assert local._drop_unsupported()
+    assert parts_of(local.model()) == parts_of(joined(typical, shown))
+    assert local.length == pytest.approx(LocalSearch(bits, joined(typical, shown)).length)
+    assert not local._drop_unsupported()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_only_shown_given_the_typical_row_is_dropped(seed):
+    """Most rows have eight items, and the typical row leaves out some of them: there the items look rare."""
+    rng = np.random.default_rng(seed)
+    has = np.arange(400) % 10 < 7
+    matrix = rng.random((400, 40)) < 0.1
+    matrix[np.ix_(has, range(8))] = True
+    bits = BitMatrix(matrix, [slice(0, 200), slice(200, 400)])
+    left_out = np.flatnonzero(has)[::9]
+    typical = one_pattern(bits, range(8), np.setdiff1d(np.flatnonzero(has), left_out))
+    other = one_pattern(bits, range(8), left_out)
+    local, alone = LocalSearch(bits, joined(typical, other)), LocalSearch(bits, other)
+    local._sort[0] = TYPICAL
+    assert [local.is_typical(s) for s in local.patterns()] == [True, False]
+    assert alone.pattern_evidence(0) < -alone.log_alpha < local.pattern_evidence(1)
+    versions = local._version.copy()
+    assert local._drop_unsupported()
+    assert local.patterns() == [0]
+    assert local._version[0] == versions[0]
+    assert parts_of(local.model()) == parts_of(typical)
+    assert local.length == pytest.approx(LocalSearch(bits, typical).length)
+
+
 # ---------------------------------------------------------------- shared until shown different
 
 
 def altered_case(rates, seed=0, sizes=(150, 150)):
     """Return a pattern of ten items, and six more that its rows have at these rates by class; the model adds them.
 
-    The other rows have a pattern of their own, so that all rows are of about the same size. The first class has the six
-    items alone in the model.
+    The other rows have one of two other patterns: all rows are of about the same size, and no pattern is of most rows.
+    The first class has the six items alone in the model.
     """
     rng = np.random.default_rng(seed)
     classes = np.repeat(np.arange(len(sizes)), sizes)
     m, n = sum(sizes), 40
-    uses = rng.random(m) < 0.4
+    kind = rng.choice(3, m, p=[0.4, 0.3, 0.3])
+    uses = kind == 0
     chance = np.full((m, n), 0.05)
     chance[np.ix_(uses, range(10))] = 0.9
     chance[np.ix_(uses, range(10, 16))] = np.array(rates)[classes[uses], None]
-    others = [8, 9, *range(20, 32)]
-    chance[np.ix_(~uses, others)] = 0.9
+    others = range(16, 28), range(28, 40)
+    for k, items in enumerate(others, 1):
+        chance[np.ix_(kind == k, items)] = 0.9
     matrix = rng.random((m, n)) < chance
     edges = np.cumsum([0, *sizes])
     bits = BitMatrix(matrix, [slice(int(a), int(b)) for a, b in pairwise(edges)])
-    X, V = np.zeros((n, 2), dtype=bool), np.zeros((len(sizes), n, 2), dtype=bool)
-    X[:10, 0], X[others, 1], V[0, 10:16, 0] = True, True, True
-    return bits, BinaryModel(X, V, np.stack([uses, ~uses], axis=1)), matrix
+    X, V = np.zeros((n, 3), dtype=bool), np.zeros((len(sizes), n, 3), dtype=bool)
+    X[:10, 0], X[others[0], 1], X[others[1], 2], V[0, 10:16, 0] = True, True, True, True
+    return bits, BinaryModel(X, V, kind[:, None] == np.arange(3)), matrix
 
 
 @pytest.mark.parametrize("refit", [True, False], ids=["by a move", "by the filter"])
@@ -490,7 +641,7 @@ def test_alterations_that_chance_explains_are_taken_away_and_others_stay():
 
 
 def everything(local):
-    return [*(part.copy() for part in local.state), local._version.copy(), local._alike.copy(), local._fixed.copy()]
+    return [*(part.copy() for part in local.state), local._version.copy(), local._alike.copy(), local._sort.copy()]
 
 
 def test_classes_that_a_look_ahead_finds_alike_may_differ_again(monkeypatch):
@@ -540,7 +691,7 @@ def test_a_contrast_that_is_merged_is_no_longer_fixed():
         bits,
         BinaryModel(truth.X[:, [0, 0]], truth.V[:, :, [0, 0]], halves),
     )
-    local._fixed[:2] = True
+    local._sort[:2] = FIXED
     assert local.merge()
     assert len(local.patterns()) == 1
-    assert not local._fixed[local.patterns()].any()
+    assert (local._sort[local.patterns()] == FREE).all()

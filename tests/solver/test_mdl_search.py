@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from saltmine import CSalt, Primp
 from saltmine.compiled import compiled
 from saltmine.datasets import make_planted
+from saltmine.fitted.summary import Summary
 from saltmine.metrics import alteration_recall, class_rank, f_measure
 
 
@@ -71,15 +72,105 @@ def test_noise_has_no_patterns(seed):
     # Few classes, and so many that each has one row or two.
     y = rng.integers(0, 3, 200) if seed < 3 else np.arange(200) // (1 + seed % 2)
     for model in (CSalt(random_state=0).fit(X, y), Primp(random_state=0).fit(X)):
-        assert model.n_components_ == 0
-        assert model.description_length_ == model.null_description_length_
-        assert model.patterns().empty
+        assert model.typical_.all()
+        # Where no item is in more than half of the rows there is no typical row either.
+        assert model.n_components_ == (np.count_nonzero(X.mean(axis=0) > 0.5) > 0)
+        assert model.patterns().empty == (model.n_components_ == 0)
+        if model.n_components_ == 0:
+            assert model.description_length_ == model.null_description_length_
+        else:
+            assert_only_a_typical_row(model)
+            # Rows choose to use it, so an item just below one half may be in it.
+            assert X[:, model.components_[0]].mean(axis=0).min() > 0.45
         assert model.n_iter_ >= 1
 
 
-def test_what_everybody_has_is_no_pattern():
+def assert_only_a_typical_row(model):
+    """Say that nothing was found but what most rows have."""
+    assert model.typical_.tolist() == [True]
+    assert 2 * model.usage_.sum() >= len(model.usage_)
+    assert not model.alterations_.any()
+    assert model.description_length_ < model.null_description_length_
+    table = model.patterns()
+    assert set(table["kind"]) == {"typical"}
+    assert set(table["role"]) == {"common"}
+    assert sorted(table["item"]) == np.flatnonzero(model.components_[0]).tolist()
+    said = Summary(model).answer
+    assert said.startswith("No pattern was found beside the typical row. The typical row has ")
+    assert f" The typical row has {len(table)} items (" in said
+
+
+def test_what_everybody_has_is_only_the_typical_row():
     model = CSalt(random_state=0).fit(np.ones((30, 20), int), np.repeat([0, 1], 15))
-    assert model.n_components_ == 0
+    assert_only_a_typical_row(model)
+    assert model.components_.all()
+    assert model.usage_.all()
+
+
+def frequent_items(seed, planted, n_frequent=12):
+    """Return rows of two classes with items that are frequent and independent, and maybe a pattern in one of five."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.random((300, 70)) < 0.04, np.arange(300) % 2
+    X[:, :n_frequent] = rng.random((300, n_frequent)) < 0.9
+    rows = rng.permutation(300)[:60]
+    if planted:
+        X[np.ix_(rows, range(20, 28))] = rng.random((60, 8)) < 0.95
+    return X, y, rows
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_frequent_items_alone_are_only_the_typical_row(seed):
+    X, y, _ = frequent_items(seed, planted=False)
+    for model in (CSalt(random_state=0).fit(X, y), Primp(random_state=0).fit(X)):
+        assert_only_a_typical_row(model)
+        assert np.flatnonzero(model.components_[0]).tolist() == list(range(12))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_pattern_beside_frequent_items_is_found_without_them(seed):
+    """The frequent items are as frequent in its rows as in all others: they are no part of it."""
+    X, y, rows = frequent_items(seed, planted=True)
+    for model in (CSalt(random_state=0).fit(X, y), Primp(random_state=0).fit(X)):
+        assert model.typical_.tolist() == [True, False]
+        assert np.flatnonzero(model.components_[0]).tolist() == list(range(12))
+        assert np.flatnonzero(model.components_[1]).tolist() == list(range(20, 28))
+        assert np.isin(rows, np.flatnonzero(model.usage_[:, 1])).mean() > 0.95
+        assert not model.alterations_.any()
+        table = model.patterns()
+        assert table.groupby("pattern")["kind"].agg(set).tolist() == [{"typical"}, {"shared"}]
+        said = Summary(model).answer
+        assert said.startswith("1 pattern")
+        assert " The typical row has 12 items (" in said
+
+
+def test_the_typical_row_comes_first_even_if_others_cover_more():
+    """A pattern of many items in one of three rows has more cells than a typical row of three items."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((300, 120)) < 0.03, np.arange(300) % 2
+    X[:, :3] = rng.random((300, 3)) < 0.95
+    X[:100, 20:60] = True
+    model = CSalt(random_state=0).fit(X, y)
+    assert model.typical_[0]
+    assert not model.typical_[1:].any()
+    area = model.components_.sum(axis=1) * model.usage_.sum(axis=0)
+    assert area[0] < area[1]
+    assert (np.diff(area[1:]) <= 0).all()
+    assert (model.pattern_evidence_[1:] >= -np.log(model.alpha)).all()
+
+
+def test_what_a_class_adds_to_the_typical_row_does_not_make_it_a_pattern():
+    """Items that most rows of one class have go with the typical row; those that all have show no more than before."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((300, 60)) < 0.04, np.repeat(["a", "b"], 150)
+    X[:, :12] = rng.random((300, 12)) < 0.9
+    X[150:, 12:15] = rng.random((150, 3)) < 0.9
+    model = CSalt(random_state=0).fit(X, y)
+    assert model.typical_.tolist() == [True]
+    assert np.flatnonzero(model.alterations_[1, 0]).tolist() == [12, 13, 14]
+    table = model.patterns()
+    assert set(table["kind"]) == {"typical", "added"}
+    assert set(table[table["kind"] == "added"]["role"]) == {"b"}
+    assert Summary(model).answer.endswith("; 1 class adds items to it.")
 
 
 def test_a_stricter_alpha_keeps_fewer_patterns_and_the_evidence_is_told():
@@ -89,7 +180,7 @@ def test_a_stricter_alpha_keeps_fewer_patterns_and_the_evidence_is_told():
         model = CSalt(alpha=alpha, random_state=0).fit(planted.X, planted.y)
         ranks.append(model.n_components_)
         table = model.patterns()
-        assert (table["evidence"] >= -np.log(alpha) - 1e-9).all()
+        assert (table[table["kind"] != "typical"]["evidence"] >= -np.log(alpha) - 1e-9).all()
         np.testing.assert_allclose(table[table["role"] == "common"].groupby("pattern")["evidence"].nunique(), 1)
     # How many there are may go up and down with what the search meets on its way, not by as much as alpha falls here.
     assert ranks[2] < min(ranks[:2])

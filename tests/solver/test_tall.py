@@ -206,6 +206,51 @@ def test_nothing_but_chance_gives_no_pattern(small_samples):
     assert fitted.usage_.shape == (1500, 0)
 
 
+def frequent_items(planted):
+    """Return 1500 rows of two classes with items that are frequent and independent, and maybe a pattern."""
+    rng = np.random.default_rng(0)
+    cells, labels = rng.random((1500, 60)) < 0.05, np.arange(1500) % 2
+    cells[:, :10] = rng.random((1500, 10)) < 0.9
+    rows = rng.permutation(1500)[:300]
+    if planted:
+        cells[np.ix_(rows, range(20, 28))] = rng.random((300, 8)) < 0.95
+    return cells, labels, rows
+
+
+def assert_typical_row_of_frequent_items(fitted):
+    assert fitted.typical_.tolist() == [True] + [False] * (fitted.n_components_ - 1)
+    assert np.flatnonzero(fitted.components_[0]).tolist() == list(range(10))
+    assert 2 * fitted.usage_[:, 0].sum() >= 1500
+    assert not fitted.alterations_.any()
+
+
+@pytest.mark.parametrize("kind", [CSalt, Primp])
+def test_frequent_items_are_only_the_typical_row(small_samples, kind):
+    cells, labels, _ = frequent_items(planted=False)
+    fitted = kind(random_state=0).fit(cells, labels)
+    assert_typical_row_of_frequent_items(fitted)
+    assert fitted.n_components_ == 1
+    assert set(fitted.patterns()["kind"]) == {"typical"}
+    assert fitted.description_length_ < fitted.null_description_length_
+
+
+def test_the_typical_row_survives_beside_patterns(small_samples, cut):
+    cells, labels, rows = frequent_items(planted=True)
+    fits = []
+    for count in (1, 4):
+        cut(count)
+        fits.append(CSalt(random_state=0).fit(cells, labels))
+    assert_same_model(*fits)
+    fitted = fits[0]
+    assert_typical_row_of_frequent_items(fitted)
+    having = [s for s in range(1, fitted.n_components_) if fitted.components_[s, 20:28].all()]
+    assert having
+    assert fitted.usage_[rows][:, having].any(axis=1).mean() > 0.95
+    assert (fitted.pattern_evidence_[1:] >= -np.log(fitted.alpha)).all()
+    parts = fitted.components_, fitted.alterations_, fitted.usage_
+    assert fitted.description_length_ == pytest.approx(metrics.description_length(cells, labels, *parts), rel=1e-12)
+
+
 def test_evidence_is_a_number_however_many_rows_show_it(small_samples):
     """A class adds two items to a pattern in all of 2000 rows, no other row has them: q is too small for a number."""
     rng = np.random.default_rng(0)
@@ -279,7 +324,7 @@ def test_the_published_algorithm_looks_at_all_rows(data, small_samples):
 
 def start_of(local):
     state, on = local.state, local.patterns()
-    return TallStart(state.carry[on], np.full(len(on), 0.9), state.used[on].astype(float), state.errors)
+    return TallStart(state.carry[on], state.used[on].astype(float), state.errors, [])
 
 
 def test_a_tall_model_agrees_with_a_local_search_that_holds_all_rows(data, in_blocks):
@@ -340,3 +385,11 @@ def test_small_classes_are_in_the_sample():
     assert counts[1] == 150
     assert counts[2] == tall.MIN_ROWS_OF_CLASS
     assert counts[0] == pytest.approx(4000, rel=0.02)
+
+
+def test_a_typical_row_of_all_items_is_fitted():
+    """Nothing is left that a class might add."""
+    X = np.random.default_rng(0).random((41_000, 6)) < 0.9
+    model = CSalt(random_state=0).fit(X, np.arange(len(X)) % 2)
+    assert model.typical_.tolist() == [True]
+    assert not model.alterations_.any()

@@ -80,8 +80,12 @@ def assert_valid(model, X, y):
         np.testing.assert_array_equal(model.usage_counts_[a], model.usage_[rows].sum(axis=0))
         described = model.usage_[rows].astype(int) @ carried[a] > 0
         np.testing.assert_array_equal(model.noise_counts_[a], (described != X[rows]).sum(axis=0))
-    assert (np.diff((carried.sum(axis=2) * model.usage_counts_).sum(axis=0)) <= 0).all()
-    assert (model.pattern_evidence_ >= -np.log(model.alpha)).all()
+    # The typical row comes first; all others are shown, and in the order of their cells.
+    others = ~model.typical_
+    assert (np.diff(others.astype(int)) >= 0).all()
+    assert (np.diff((carried.sum(axis=2) * model.usage_counts_).sum(axis=0)[others]) <= 0).all()
+    assert (model.pattern_evidence_[others] >= -np.log(model.alpha)).all()
+    assert (2 * model.usage_.sum(axis=0)[model.typical_] >= len(X)).all()
     assert (np.nan_to_num(model.alteration_evidence_, nan=np.inf) >= -np.log(model.alpha)).all()
 
 
@@ -249,7 +253,7 @@ def test_few_rows_that_share_exact_columns():
 
 
 def test_what_most_rows_have_hides_no_patterns(monkeypatch):
-    """A description of the typical row would save most, but shows nothing; no start may end there."""
+    """The typical row saves most, but shows nothing; not every start may end there."""
     take_samples_of(5000, monkeypatch)
     rng = np.random.default_rng(0)
     groups, y = np.arange(40) // 10, np.arange(40) % 2
@@ -262,7 +266,43 @@ def test_what_most_rows_have_hides_no_patterns(monkeypatch):
         of_group = np.flatnonzero(model.components_[alike][0, 4000:]) // 400 == group
         assert of_group.all()
         assert len(of_group) > 380
-    assert set(model.patterns()["kind"]) == {"shared"}
+    assert set(model.patterns()["kind"]) == {"typical", "shared"}
+    assert model.typical_.tolist() == [True] + [False] * (model.n_components_ - 1)
+    typical = np.flatnonzero(model.components_[0])
+    assert (typical < 4000).all()
+    assert common[:, typical].mean(axis=0).min() > 0.4
+
+
+@pytest.mark.parametrize("kind", [CSalt, Primp])
+def test_frequent_items_are_only_the_typical_row(searches, kind):
+    """The sample shows who uses it, and all frequent items are in it, seen or not."""
+    rng = np.random.default_rng(0)
+    frequency = np.where(np.arange(1000) % 4 == 0, 0.9, 0.05)
+    X = rng.random((60, 1000)) < frequency
+    y = np.repeat([0, 1], 30) if kind is CSalt else np.zeros(60, dtype=int)
+    model = kind(random_state=0).fit(X, y)
+    assert searches == [SAMPLE]
+    assert model.typical_.tolist() == [True]
+    np.testing.assert_array_equal(model.components_[0], frequency > 0.5)
+    assert model.usage_.all()
+    assert set(model.patterns()["kind"]) == {"typical"}
+    assert_valid(model, X, y)
+
+
+def test_the_typical_row_survives_beside_patterns(searches):
+    rng = np.random.default_rng(0)
+    frequency = np.where(np.arange(1200) < 400, 0.9, 0.04)
+    X, y = rng.random((90, 1200)) < frequency, np.arange(90) % 2
+    X[:30, 400:600] = rng.random((30, 200)) < 0.95
+    model = CSalt(random_state=0).fit(X, y)
+    assert searches == [SAMPLE]
+    assert model.typical_.tolist() == [True] + [False] * (model.n_components_ - 1)
+    np.testing.assert_array_equal(model.components_[0], frequency > 0.5)
+    found = [s for s in range(1, model.n_components_) if model.components_[s, 400:600].all()]
+    assert len(found) == 1
+    np.testing.assert_array_equal(model.usage_[:, found[0]], np.arange(90) < 30)
+    assert not model.components_[:, 600:].any()
+    assert_valid(model, X, y)
 
 
 def test_noise_has_no_patterns(searches):

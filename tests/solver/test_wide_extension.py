@@ -18,7 +18,7 @@ from saltmine.data.stacking import StackedMatrix
 from saltmine.mdl import scores as scoring
 from saltmine.mdl.code_length import cross_weights, item_codes
 from saltmine.mdl.evidence import log_likelihood_ratio, min_item_evidence
-from saltmine.mdl.item_choice import DIFFERENCE, FREQUENT
+from saltmine.mdl.item_choice import DIFFERENCE
 from saltmine.solver import item_kernels, kernels, local_search
 from saltmine.solver.executor import LocalExecutor
 from saltmine.solver.item_block import ItemBlock
@@ -57,6 +57,16 @@ def random_model(data, seed, rank=4):
     X[0] = True
     V = repair_alterations(X, rng.random((c, n, rank)) < 0.2)
     return drop_idle_parts(BinaryModel(X, V, rng.random((m, rank)) < 0.3), data.blocks)
+
+
+def with_patterns(data, model, seed):
+    """Return data whose rows have most items of the patterns that they use."""
+    rng = np.random.default_rng(seed)
+    carried, matrix = model.X | model.V, data.matrix.copy()
+    numbers = np.repeat(np.arange(len(data.blocks)), [rows.stop - rows.start for rows in data.blocks])
+    covered = np.array([(carried[a] & uses).any(axis=1) for a, uses in zip(numbers, model.Y, strict=True)])
+    matrix |= covered & (rng.random(matrix.shape) < 0.9)
+    return StackedMatrix.from_rows(matrix, numbers, len(data.blocks))
 
 
 def parts_of(n, n_blocks):
@@ -272,7 +282,8 @@ def without_test(plan):
 def test_no_choice_of_items_makes_the_description_longer(sizes, alterations, team):
     for seed in range(10):
         data = random_data(seed, sizes, n=40)
-        case = Case.of(bits_of(data), random_model(data, seed), team, alterations=alterations)
+        model = random_model(data, seed)
+        case = Case.of(bits_of(with_patterns(data, model, seed)), model, team, alterations=alterations)
         (block,), plan = case.blocks, case.wide.plan
         # What classes have alone may have to go, for not being shown to differ.
         given = np.bitwise_and.reduce(block.masks, axis=0)
@@ -322,9 +333,10 @@ class OneItem:
         )
         zeros = np.array([np.count_nonzero(cells) for cells in here]) - ones
         shown = ones[carriers].sum() * ratio[0] + zeros[carriers].sum() * ratio[1]
-        is_shown = shown >= min_item_evidence(self.code, int(self.plan.items[s]))
+        n_items = 0 if self.plan.typical[s] else int(self.plan.items[s])
+        is_shown = shown >= min_item_evidence(self.code, n_items)
         if carriers.all():
-            return is_shown or (self.plan.of_all[s] and background >= FREQUENT)
+            return is_shown
         gains = ones - zeros
         # Classes that gain most come first, and they must have the item more often than the others.
         return (
@@ -344,16 +356,20 @@ def differs(ones, zeros, other_ones, other_zeros):
     return lengths[0] - lengths[1] - lengths[2] >= DIFFERENCE
 
 
+@pytest.mark.parametrize("n_typical", [0, 1, 3])
 @pytest.mark.parametrize("asks_evidence", [True, False])
 @pytest.mark.parametrize("sizes", [(60,), (30, 30)])
-def test_no_change_of_one_pattern_would_shorten_an_item(sizes, asks_evidence, team):
+def test_no_change_of_one_pattern_would_shorten_an_item(sizes, asks_evidence, n_typical, team):
     n_carried = 0
     for seed in range(8):
         data = random_data(seed, sizes, n=12)
+        model = random_model(data, seed, rank=3)
+        data = with_patterns(data, model, seed)
         bits = bits_of(data)
-        case = Case.of(bits, random_model(data, seed, rank=3), team)
+        case = Case.of(bits, model, team)
         (block,) = case.blocks
         plan = case.wide.plan._replace(log_total=6.0) if asks_evidence else without_test(case.wide.plan)
+        plan = plan._replace(typical=np.arange(3) < n_typical)
         block.masks[:] = 0
         block.solve(plan)
         lengths = lengths_of_items(block, plan)
@@ -368,6 +384,35 @@ def test_no_change_of_one_pattern_would_shorten_an_item(sizes, asks_evidence, te
                 if not any(carriers) or item.is_allowed(carried, s, other[s]):
                     assert item.length(other) >= lengths[i] - 1e-9
     assert n_carried > 0
+
+
+@pytest.mark.parametrize("sizes", [(80,), (40, 40)])
+def test_only_a_typical_row_takes_frequent_items_without_evidence(sizes, team):
+    """Two patterns of rows drawn at random, in data of frequent items: at least half of the rows use the first.
+
+    The search called both typical, but the second is no longer what most rows have.
+    """
+    rng = np.random.default_rng(0)
+    numbers = np.repeat(np.arange(len(sizes)), sizes)
+    data = StackedMatrix.from_rows(rng.random((80, 30)) < 0.9, numbers, len(sizes))
+    usage = np.zeros((80, 2), dtype=bool)
+    for s, used in enumerate((40, 39)):
+        usage[rng.choice(80, used, replace=False), s] = True
+    model = BinaryModel(np.ones((30, 2), bool), np.zeros((len(sizes), 30, 2), bool), usage)
+    for s, is_typical in enumerate((True, False)):
+        bits = bits_of(data)
+        case = Case.of(bits, model.keep(np.arange(2) == s), team)
+        # A density above that of the items: there is something that could be shown, but random rows show less.
+        case.wide._typical[:] = True
+        case.wide._set_plan(case.wide.plan.usage, np.array([0.95]), np.array([10]), case.wide.total)
+        plan = case.wide.plan
+        assert plan.typical.tolist() == [is_typical]
+        assert np.isinf(case.wide.pattern_evidence(0)) == is_typical
+        (block,) = case.blocks
+        block.masks[:] = 0
+        block.solve(plan)
+        carried = case.model().X[:, 0]
+        assert carried.mean() > 0.9 if is_typical else carried.mean() < 0.1
 
 
 def planted_start(fold):
@@ -386,7 +431,7 @@ def planted_start(fold):
     data = StackedMatrix.from_rows(cells[rows][:, columns], y[rows], 2, fold=fold)
     start = (usage ^ (rng.random(usage.shape) < 0.05))[rows]
     bits = bits_of(data)
-    whole = WideStart(bits.layout.pack(start[data.order].T), np.full(3, 0.8), np.full(3, 0.1), 2.0)
+    whole = WideStart(bits.layout.pack(start[data.order].T), np.full(3, 0.8), np.full(3, 0.1), 2.0, [])
     return data, bits, whole, carried[:, :, columns]
 
 
@@ -437,6 +482,6 @@ def test_a_start_of_pure_chance_comes_to_nothing(team):
     bits = bits_of(data)
     usage = np.random.default_rng(0).random((2, 90)) < 0.3
     wide = WideModel(LocalExecutor([ItemBlock(bits)], team), bits.layout, alterations=True, alpha=0.01)
-    wide.run(WideStart(bits.layout.pack(usage), np.full(2, 0.8), np.full(2, 0.1), 20.0))
+    wide.run(WideStart(bits.layout.pack(usage), np.full(2, 0.8), np.full(2, 0.1), 20.0, []))
     assert wide.patterns() == []
     assert wide.length(printed=False) == pytest.approx(wide.null_length())
