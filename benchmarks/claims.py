@@ -103,7 +103,8 @@ def fit(name: str, X: Any, y: Any, seed: int) -> tuple[CSalt, Row]:
     model = CSalt(random_state=seed, max_rank=MAX_RANK if name in TEXTS else None).fit(X, y)
     times = time.perf_counter() - begin, time.process_time() - begin_cpu
     return model, {
-        "patterns": int(model.n_components_),
+        "patterns": int((~model.typical_).sum()),
+        "typical": int(model.typical_.sum()),
         "seconds": round(times[0], 3),
         "cpu_seconds": round(times[1], 3),
     }

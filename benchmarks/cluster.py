@@ -60,7 +60,7 @@ class Planted:
         """Solve everything once; return a turn that solves and weighs again."""
         layout = Layout(self.labels.blocks(), np.ones(N_ROWS, dtype=np.int64))
         model = WideModel(executor, layout)
-        model.run(WideStart(layout.pack(self.usage), np.full(RANK, 0.9), np.full(RANK, 1 / RANK), 0.05 * N_ROWS))
+        model.run(WideStart(layout.pack(self.usage), np.full(RANK, 0.9), np.full(RANK, 1 / RANK), 0.05 * N_ROWS, []))
 
         def turn() -> None:
             # Nothing gets lost here, so no call has to be kept for repeating.
