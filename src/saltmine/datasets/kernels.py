@@ -16,7 +16,7 @@ def trade_rows(starts: Ints, items: Ints, n_items: int, rounds: int, seed: int) 
     in_first, in_both = np.zeros(n_items, dtype=np.bool_), np.zeros(n_items, dtype=np.bool_)
     pool = np.empty(n_items, dtype=np.int64)
     for _ in range(rounds):
-        np.random.shuffle(order)  # noqa: NPY002
+        np.random.shuffle(order)  # noqa: NPY002  # as above
         for k in range(0, len(order) - 1, 2):
             i, j = order[k], order[k + 1]
             _trade(items[starts[i] : starts[i + 1]], items[starts[j] : starts[j + 1]], in_first, in_both, pool)
@@ -44,7 +44,7 @@ def _trade(first: Ints, second: Ints, in_first: Bools, in_both: Bools, pool: Int
         for k in range(len(row)):
             if not in_both[row[k]]:
                 # The next card of a pool that is shuffled as it is dealt.
-                other = taken + np.random.randint(size - taken)  # noqa: NPY002
+                other = taken + np.random.randint(size - taken)  # noqa: NPY002  # as above
                 pool[taken], pool[other] = pool[other], pool[taken]
                 row[k] = pool[taken]
                 taken += 1

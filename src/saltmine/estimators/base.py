@@ -301,13 +301,13 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_is_fitted(self)
         return self.classes_[self._shortest(self._binary_rows(X, reset=False))]
 
-    @available_if(_knows_classes)  # type: ignore[untyped-decorator]
+    @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # as above
     def code_lengths(self, X: Any) -> Floats:
         """Return how many nats the patterns and codes of every class take for every row, (m, c)."""
         check_is_fitted(self)
         return self._code_lengths(self._binary_rows(X, reset=False))
 
-    @available_if(_knows_classes)  # type: ignore[untyped-decorator]
+    @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # as above
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows whose class `predict` finds."""
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
