@@ -273,7 +273,7 @@ def test_connect_refuses_what_is_no_scheduler(tmp_path, monkeypatch):
 
 
 def test_connect_refuses_clients_it_cannot_use(client):
-    closed = Client(client.scheduler.address, set_as_default=False)
+    closed = Client(client.scheduler.address, loop=client.loop, set_as_default=False)
     closed.close()
     with pytest.raises(ClusterError, match="The Dask client is closed; make a new one"), connect(closed):
         pass
