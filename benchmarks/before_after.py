@@ -19,6 +19,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,7 @@ def main() -> None:
             except SkipTask as reason:
                 print(f"{name}: {reason}", file=sys.stderr)
                 continue
-            fits = [lambda make=make: make(random_state=options.seed).fit(X, y) for make in estimators]
+            fits = [partial(make(random_state=options.seed).fit, X, y) for make in estimators]
             before, after = compare(fits, options.repeats)
             lines.append([name, f"{before:.2f}", f"{after:.2f}", f"{after / before:.2f}"])
             print(*lines[-1], flush=True)

@@ -8,8 +8,8 @@
 Figures of a table and a method:
 
 - train: description length of all rows, without the specificity term, divided by that of the model without patterns.
-- test: nats of `code_lengths` for the true class of held-out rows (three folds; classes of at least six rows), divided by
-  those of item codes of the class with a pseudo-count of one half.
+- test: nats of `code_lengths` for the true class of held-out rows (three folds; classes of at least six rows), divided
+  by those of item codes of the class with a pseudo-count of one half.
 - predict: accuracy on held-out rows.
 - transform: description with the usage that `transform` gives the rows of the fit, divided by that with `usage_`.
 

@@ -17,7 +17,7 @@ from saltmine.datasets import make_planted
 from saltmine.extras import needing
 from saltmine.fitted.kinds import MOSTLY, ONLY, class_kinds
 from saltmine.fitted.model import FittedModel
-from saltmine.methods import METHODS, check_methods, make, ranks_for, usual_starts
+from saltmine.methods import METHODS, check_methods, make, ranks_for
 from saltmine.metrics import alteration_recall, class_rank, f_measure
 from saltmine.parameters import check_count
 
@@ -85,7 +85,7 @@ def compare(
     *,
     ranks: Any = None,
     truth: Any = None,
-    n_restarts: int | None = None,
+    n_restarts: int = 1,
     random_state: Any = 0,
     max_time: float | None = None,
     binarize: float | None = None,
@@ -107,9 +107,8 @@ def compare(
         a parameter (Asso and iNMF get the sum). By default they choose by description length.
     truth : result of `make_planted`, optional
         The planted patterns.
-    n_restarts : int, optional
-        Random starts of the methods that have them. By default, as on the command line, 5 for `CSalt` and `Primp` on
-        data with up to a million cells, else 1.
+    n_restarts : int
+        Independent runs of the methods with random starts, of which the best model is kept.
     random_state : int
     max_time : float, optional
         Time limit in seconds for DiffNorm, which may take long.
@@ -144,7 +143,7 @@ def compare(
     ['csalt', 'asso']
     """
     chosen = check_methods(methods)
-    check_count("n_restarts", n_restarts, or_none=True)
+    check_count("n_restarts", n_restarts)
     if y is None:
         raise ValueError(
             "compare needs y, the labels of the rows: it is about what classes share and what they do not."
@@ -157,8 +156,7 @@ def compare(
         try:
             load_compiled(name)
             begin = time.perf_counter()
-            starts = n_restarts or usual_starts(name, int(np.prod(np.shape(X))))
-            model = make(name, n_restarts=starts, **given, **rank_parameters[name])
+            model = make(name, n_restarts=n_restarts, **given, **rank_parameters[name])
             model.fit(X, y, item_names=item_names, row_names=row_names)
             seconds = time.perf_counter() - begin
         except (ImportError, ValueError, MemoryError) as error:

@@ -12,9 +12,6 @@ from saltmine.estimators import CSalt, Primp
 from saltmine.fitted.model_file import read_model
 from saltmine.parameters import check_ranks, spread_ranks
 
-# Data with at most so many cells is searched from several starts by default: that takes seconds.
-SMALL_CELLS, SMALL_STARTS = 1_000_000, 5
-
 
 @dataclass(frozen=True)
 class Method:
@@ -104,17 +101,6 @@ def ranks_for(name: str, ranks: Any, n_classes: int) -> dict[str, Any]:
     if name == "inmf":
         return {"ranks": sum(spread)}
     return {"ranks": spread} if "ranks" in parameters_of(name) else {}
-
-
-def usual_starts(name: str, n_cells: int) -> int:
-    """Return the default number of random starts: several for saltmine's own solver on small data, else one.
-
-    Examples
-    --------
-    >>> usual_starts("csalt", 400 * 39), usual_starts("csalt", 2000 * 4000), usual_starts("paper", 400 * 39)
-    (5, 1, 1)
-    """
-    return SMALL_STARTS if name in ("csalt", "primp") and n_cells <= SMALL_CELLS else 1
 
 
 def load(path: str | PathLike[str]) -> Any:

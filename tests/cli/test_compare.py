@@ -88,7 +88,7 @@ def test_what_is_wrong_with_the_data_is_said_once(planted):
 def test_bad_arguments_are_named(planted):
     with pytest.raises(ValueError, match="compare needs y, the labels of the rows"):
         compare(planted.X, None)
-    with pytest.raises(ValueError, match="n_restarts must be a whole number of at least 1, or None, not 0"):
+    with pytest.raises(ValueError, match="n_restarts must be a whole number of at least 1, not 0"):
         compare(planted.X, planted.y, ["asso"], n_restarts=0)
     with pytest.raises(ValueError, match="ranks must be the number of shared patterns"):
         compare(planted.X, planted.y, ["asso"], ranks=2.5)

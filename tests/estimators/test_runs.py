@@ -218,7 +218,8 @@ def test_callback_follows_the_relaxed_solve_and_the_refinement(planted):
     relaxed = [now for now in seen if now.phase == "relaxed"]
     refined = seen[len(relaxed) :]
     assert {now.phase for now in refined} == {"refinement"}
-    assert [now.objective for now in relaxed] == model.history_.tolist()
+    # Of several starts only the first is followed.
+    assert [now.objective for now in relaxed] == model.history_.tolist()[: len(relaxed)]
     assert [now.iteration for now in relaxed] == sorted({now.iteration for now in relaxed})
     assert relaxed[-1].iteration <= relaxed[-1].max_iter
     assert refined[-1].rank == model.n_components_

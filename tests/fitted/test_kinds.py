@@ -118,7 +118,8 @@ def test_a_typical_row_belongs_to_nobody():
         ([50, 50], 0.0, True),
         # Half of all rows are enough, wherever they are.
         ([0, 100], 0.0, True),
-        ([49, 50], 0.0, False),
+        ([40, 40], 0.0, True),
+        ([39, 40], 0.0, False),
         # What is shown is a pattern, however many rows use it.
         ([100, 100], -np.log(LEVEL), False),
         ([100, 100], -np.log(LEVEL) - 0.001, True),

@@ -144,8 +144,8 @@ def test_the_difference_is_a_likelihood_ratio_of_two_rates_against_one(ones, zer
     assert rate_length(ones, zeros) >= 0.0
 
 
-def frequent_items(n_frequent, own=12):
-    """Return items that one row in five has elsewhere, then items that nine rows in ten have everywhere.
+def frequent_items(n_frequent, background, own=12):
+    """Return items that one row in five has elsewhere, then items that are as frequent everywhere as it is said.
 
     Where the pattern is used, all of them have 36 ones and 4 zeros: only the first show that they belong to it.
     """
@@ -154,15 +154,17 @@ def frequent_items(n_frequent, own=12):
     cells = np.zeros((3, 2, n), dtype=np.int64)
     cells[OPEN_ONES, 0], cells[OPEN_ZEROS, 0] = 36, 4
     cells[2] = cells[OPEN_ONES]
-    background, errors = np.where(is_own, 0.2, 0.9), np.where(is_own, 40, 180)
+    background, errors = np.where(is_own, 0.2, background), np.where(is_own, 40, 180)
     seen = ItemsWithout(make_costs(errors, [100, 100]), cells, background, errors, 8.0, np.zeros(2, dtype=bool))
     return seen, (np.where(is_own, 1.5, 0.0), np.where(is_own, -2.0, 0.0)), is_own
 
 
 @pytest.mark.parametrize("n_frequent", [3, 30])
-def test_frequent_items_join_only_where_no_evidence_is_asked_for(n_frequent):
-    """Without a number of items, as of a typical row, what shortens f joins; any number asks what it shows."""
-    seen, ratios, is_own = frequent_items(n_frequent)
+@pytest.mark.parametrize("background", [0.9, 0.5, 0.49])
+def test_items_join_by_f_where_no_evidence_is_asked_for_and_if_they_are_frequent(n_frequent, background):
+    """Without a number of items, as of a typical row, what shortens f joins; any number asks what rare items show."""
+    seen, ratios, is_own = frequent_items(n_frequent, background)
+    joins = is_own | (background >= 0.5)
     n = len(is_own)
     carry, left = np.zeros((2, n), dtype=bool), np.zeros(n, dtype=np.int64)
     choose_items(seen, ratios, 0, carry, left)
@@ -170,8 +172,8 @@ def test_frequent_items_join_only_where_no_evidence_is_asked_for(n_frequent):
     np.testing.assert_array_equal(left, seen.errors - 32)
     for n_items in (1, n, 10_000):
         choose_items(seen, ratios, n_items, carry, left)
-        np.testing.assert_array_equal(carry, np.broadcast_to(is_own, carry.shape))
-        np.testing.assert_array_equal(left, seen.errors - 32 * is_own)
+        np.testing.assert_array_equal(carry, np.broadcast_to(joins, carry.shape))
+        np.testing.assert_array_equal(left, seen.errors - 32 * joins)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -179,7 +181,7 @@ def test_without_evidence_items_are_chosen_as_if_all_showed_enough(seed):
     """The ratios do not matter then; with evidence asked for, items are the same or fewer."""
     costs, cells, errors, _ = random_items(seed, 2)
     n = len(errors)
-    seen = ItemsWithout(costs, cells, np.full(n, 0.5), errors, LOG_TOTAL, np.zeros(2, dtype=bool))
+    seen = ItemsWithout(costs, cells, np.full(n, 0.3), errors, LOG_TOTAL, np.zeros(2, dtype=bool))
     weak, strong = (np.zeros(n), np.zeros(n)), (np.full(n, 100.0), np.zeros(n))
     choices = {}
     for name, ratios, n_items in (("free", weak, 0), ("weak", weak, 5), ("strong", strong, 5)):

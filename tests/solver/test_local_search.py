@@ -120,8 +120,8 @@ def test_a_move_that_does_not_help_leaves_no_trace():
         np.testing.assert_array_equal(now, then)
 
 
-@pytest.mark.parametrize(("used", "is_typical"), [(100, True), (99, False), (60, False)])
-def test_frequent_items_join_a_typical_row_and_no_other_pattern(used, is_typical):
+@pytest.mark.parametrize(("used", "is_typical"), [(80, True), (79, False), (60, False)])
+def test_frequent_items_join_a_pattern_whether_or_not_it_is_typical(used, is_typical):
     """Some of 200 rows have twenty items of their own, and the five that all others have not quite as often."""
     rng = np.random.default_rng(0)
     matrix = np.hstack([rng.random((200, 100)) < 0.02, np.ones((200, 5), dtype=bool)])
@@ -141,7 +141,7 @@ def test_frequent_items_join_a_typical_row_and_no_other_pattern(used, is_typical
     found = local.model()
     np.testing.assert_array_equal(found.Y, Y)
     assert found.X[own, 0].all()
-    assert found.X[100:, 0].tolist() == [is_typical] * 5
+    assert found.X[100:, 0].all()
 
 
 def test_cells_are_counted_with_their_weights_in_all_words():
@@ -592,7 +592,7 @@ def test_classes_that_are_made_alike_stay_alike_until_attempts_are_cleared():
     assert_consistent(local, matrix)
     local.refit()
     assert not local.model().V[0].any()
-    local.clear_attempts()
+    local.allow_differences()
     local.refit()
     assert local.model().V[0, 10:16, 0].all()
     assert_consistent(local, matrix)

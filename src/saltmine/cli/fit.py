@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -20,7 +19,7 @@ from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes, as_json, atomic_folder, print_rich, simple_grid, terminal_width
 from saltmine.fitted.summary import Summary
-from saltmine.methods import METHODS, make, parameters_of, ranks_for, usual_starts
+from saltmine.methods import METHODS, make, parameters_of, ranks_for
 from saltmine.report import write_report
 from saltmine.version import __version__
 
@@ -112,11 +111,10 @@ def fit(data: Path, **given: Any) -> None:
 
 def _fit(items: Items, given: dict[str, Any]) -> Any:
     method = given["method"]
-    searched = "paper" if given["algorithm"] == "paper" else method
     _refuse_other_options(method)
     settings = {PARAMETERS[option]: given[option] for option in options_of(method) - {"ranks"}}
     settings |= {"binarize": given["binarize"], "verbose": int(not given["quiet"])}
-    settings["n_restarts"] = given["restarts"] or usual_starts(searched, int(np.prod(items.X.shape)))
+    settings["n_restarts"] = given["restarts"]
     with user_mistakes():
         if given["ranks"] is not None:
             settings |= ranks_for(method, given["ranks"], max(1, items.n_classes))

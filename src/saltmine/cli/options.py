@@ -99,9 +99,9 @@ FORCE = click.option("--force", is_flag=True, help="Replace files in the folder 
 MAX_PATTERNS = """Maximum number of patterns: shared ones, then those of each class, as 8,4,4 (8,4 is 4 for every
 class), for dbssl, jsmf, rjsnmf and jnmf; asso and inmf take the sum. The other methods find the number themselves."""
 RANKS = click.option("--ranks", metavar="NUMBERS", callback=parse_ranks, help=MAX_PATTERNS)
-STARTS = """Random starts, of which the best model is kept; if not given, 5 for csalt and primp, and 1 for the others
-and for more than a million cells."""
-RESTARTS = click.option("--restarts", type=COUNT, help=STARTS)
+STARTS = """Independent runs with other random numbers, of which the best model is kept. csalt and primp look at several
+starts in every run."""
+RESTARTS = click.option("--restarts", type=COUNT, default=1, show_default=True, help=STARTS)
 TRUTH = click.option("--truth", type=PATH, help="File of planted data; DATA itself if it is one.")
 POSITIVE = click.FloatRange(min=0, min_open=True)
 MAX_TIME = click.option("--max-time", type=POSITIVE, metavar="SECONDS", help="Time limit of diffnorm.")

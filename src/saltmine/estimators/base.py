@@ -25,7 +25,7 @@ from saltmine.data.labels import class_numbers
 from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
 from saltmine.estimators.runs import best_of_runs, steps_of
-from saltmine.fitted.encoding import DECIMALS, CodeTable, encode
+from saltmine.fitted.encoding import DECIMALS, CodeTable, class_prior, encode
 from saltmine.fitted.kinds import class_kinds, typical_rows
 from saltmine.fitted.model_file import save_model
 from saltmine.fitted.pattern_table import pattern_table
@@ -123,6 +123,11 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _folds(self) -> bool:
         """Whether the search takes identical rows and columns as one with a weight."""
         return False
+
+    @property
+    def _uses_class_frequencies(self) -> bool:
+        """Whether `predict` prefers frequent classes."""
+        return True
 
     @property
     def typical_(self) -> Bools:
@@ -297,7 +302,11 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return for every row the class whose patterns encode it in the fewest nats."""
+        """Return for every row the class that encodes it in the fewest nats.
+
+        The nats are those of `code_lengths` and of the class itself: a frequent class has a short code. With
+        ``fit_prior=False``, where a method has it, all classes are equally likely.
+        """
         check_is_fitted(self)
         return self.classes_[self._shortest(self._binary_rows(X, reset=False))]
 
@@ -316,7 +325,10 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return np.stack([encode(rows, table)[1] for table in self._code_tables()], axis=1)
 
     def _shortest(self, rows: BinaryMatrix) -> Indices:
-        shortest: Indices = np.argmin(np.round(self._code_lengths(rows), DECIMALS), axis=1)
+        lengths = self._code_lengths(rows)
+        if self._uses_class_frequencies:
+            lengths = lengths - np.log(self.class_counts_ / self.class_counts_.sum())
+        shortest: Indices = np.argmin(np.round(lengths, DECIMALS), axis=1)
         return shortest
 
     def _code_tables(self) -> list[CodeTable]:
@@ -325,9 +337,11 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if not self._knows_classes:
             counts = self.usage_counts_.sum(axis=0), self.noise_counts_.sum(axis=0)
             return [CodeTable.from_counts(self.components_, *counts, occurs)]
-        parts = zip(self.alterations_, self.usage_counts_, self.noise_counts_, strict=True)
+        usage, noise = self.usage_counts_, self.noise_counts_
+        prior = class_prior(usage, noise, int(self.class_counts_.sum()), occurs)
         return [
-            CodeTable.from_counts(self.components_ | altered, usage, noise, occurs) for altered, usage, noise in parts
+            CodeTable.from_counts(self.components_ | altered, *counts, occurs, prior)
+            for altered, *counts in zip(self.alterations_, usage, noise, strict=True)
         ]
 
     def _known_classes(self, y: Any, n_rows: int) -> Indices:

@@ -113,6 +113,7 @@ class MdlEstimator(PatternModel):
         return state
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CSalt(MdlEstimator):
     """Mine patterns that classes share and the alterations that single classes make to them.
 
@@ -142,8 +143,8 @@ class CSalt(MdlEstimator):
         "saltmine": stop when the relaxed objective falls by less than this share over ten iterations. "paper": stop
         when its mean decrease over 500 iterations is below.
     n_restarts : int
-        Independent random starts; the model with the shortest description is kept. On clear data all starts of
-        "saltmine" end in the same model; with much noise or small classes a few more pay.
+        Independent runs; the model with the shortest description is kept. Each run of "saltmine" tries up to six
+        starts, the more the smaller the data, and goes on with the best.
     fold : bool
         Make one of identical columns, and one of identical rows of a class, with a weight: the same figures, with less
         to look at. All results come back unfolded. Blocks of wide and of tall data are always folded.
@@ -163,6 +164,8 @@ class CSalt(MdlEstimator):
     callback : callable or None
         Called with a `saltmine.progress.Progress` at every check of the objective; never twice at the same time,
         also where restarts run side by side.
+    fit_prior : bool
+        Whether `predict` knows how frequent the classes were; otherwise all are equally likely.
 
     Attributes
     ----------
@@ -238,9 +241,19 @@ class CSalt(MdlEstimator):
     True
     """
 
+    fit_prior: bool = True
+
     _kind: ClassVar[str] = "CSalt"
     _knows_classes: ClassVar[bool] = True
     _source: ClassVar[str] = (
         "Boolean matrix factorization by description length, S. Hess and K. Morik, "
         "C-SALT: Mining Class-Specific ALTerations in Boolean Matrix Factorization, 2017."
     )
+
+    @property
+    def _uses_class_frequencies(self) -> bool:
+        return self.fit_prior
+
+    def _check_parameters(self) -> None:
+        check_flag("fit_prior", self.fit_prior)
+        super()._check_parameters()

@@ -1,7 +1,7 @@
 """Encode rows with the patterns of a class: which patterns a row uses, and its code length in nats.
 
-Every class has its own code table, from its rows of the training data: a pattern or an item that is rare in a class is
-expensive there.
+Every class has its own code table, from its rows of the training data and one average row of all classes: a pattern or
+an item that is rare in a class is expensive there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from saltmine.arrays import Bools, Ints
 from saltmine.data.threads import cut
 from saltmine.data.validation import BinaryMatrix
 
-# Pseudo-count for patterns and items that a class never used: the code exists, but it is long.
+# Pseudo-count for patterns and items that were never used: the code exists, but it is long.
 PSEUDO_COUNT = 0.5
 # Gains are compared after rounding, so that rounding errors never decide.
 DECIMALS = 9
@@ -32,11 +32,14 @@ class CodeTable:
     item_nats: Nats
 
     @classmethod
-    def from_counts(cls, patterns: Bools, usage: Ints, noise: Ints, occurs: Bools) -> CodeTable:
+    def from_counts(
+        cls, patterns: Bools, usage: Ints, noise: Ints, occurs: Bools, prior: Nats | float = PSEUDO_COUNT
+    ) -> CodeTable:
         """Return the table of a class from its counts of pattern usage and of errors per item.
 
-        Items that occur nowhere in the training data take no share of the code, so that empty columns change
-        nothing; in new rows they cost as much as an item without errors in this class.
+        ``prior``, (r + n,), is added to the counts. Items that occur nowhere in the training data take no share of the
+        code, so that empty columns change nothing; in new rows they cost as much as an item without errors in this
+        class.
 
         Examples
         --------
@@ -45,11 +48,31 @@ class CodeTable:
         >>> bool(table.pattern_nats[0] < table.item_nats[0])
         True
         """
-        counts = np.concatenate([usage, noise]) + PSEUDO_COUNT
+        counts = np.concatenate([usage, noise]) + prior
         total = counts[: len(usage)].sum() + counts[len(usage) :][occurs].sum()
         # A class without any ones still has codes, all equally long.
-        nats = -np.log(counts / max(total, PSEUDO_COUNT))
+        nats = -np.log(counts / max(total, counts.min()))
         return cls(patterns, nats[: len(usage)], nats[len(usage) :])
+
+
+def class_prior(usage: Ints, noise: Ints, n_rows: int, occurs: Bools) -> Nats:
+    """Return what the code of every class begins with, (r + n,): one row as it is on average over all classes.
+
+    A small class then has codes like those of the others where its own few rows say nothing. ``usage`` is (c, r),
+    ``noise`` (c, n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class_prior(np.array([[6], [2]]), np.array([[0], [7]]), 4, np.ones(1, bool)).round(2).tolist()
+    [1.99, 1.76]
+    """
+    counts = np.concatenate([usage.sum(axis=0), noise.sum(axis=0)]) + PSEUDO_COUNT
+    counted = np.concatenate([np.ones(usage.shape[1], dtype=bool), occurs])
+    # Rows without any ones say nothing about the size of one either.
+    per_row = max((usage.sum() + noise.sum()) / max(n_rows, 1), PSEUDO_COUNT)
+    prior: Nats = counts * (per_row / max(counts[counted].sum(), PSEUDO_COUNT))
+    return prior
 
 
 def encode(rows: BinaryMatrix, table: CodeTable) -> tuple[Bools, Nats]:

@@ -11,8 +11,23 @@ from saltmine.compiled import compiled
 from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Costs, item_length, specificity
 from saltmine.mdl.evidence import min_item_evidence
 
+# An item that half of the open cells or more have joins by f alone: what is frequent everywhere shows nothing, and a
+# row that needs one pattern for all of it is shorter than one that needs two.
+FREQUENT = 0.5
 # Nats by which an item must differ between the classes that carry it and the others that use the pattern.
 DIFFERENCE = 1.0
+
+
+@compiled(forceinline=True)
+def evidence_to_join(code: float, background: float, n_items: int) -> float:
+    """Return the evidence that an item must show to join a pattern of so many items; of none, whatever it shows.
+
+    Examples
+    --------
+    >>> float(evidence_to_join(3.0, 0.6, 10)), float(evidence_to_join(3.0, 0.1, 0)), evidence_to_join(3.0, 0.1, 2) > 2
+    (-inf, -inf, True)
+    """
+    return min_item_evidence(code, 0 if background >= FREQUENT else n_items)
 
 
 @compiled(forceinline=True)
@@ -156,12 +171,12 @@ def choose_items(
     carriers, some = np.zeros(c, dtype=np.bool_), np.zeros(c, dtype=np.bool_)
     # Arrays are taken out of their tuples before the loop, or references to them are counted for every item.
     counted, cross, codes = items.costs.counted, items.costs.cross, items.costs.codes
-    cells, errors, may_alter = items.cells, items.errors, items.may_alter
+    background, cells, errors, may_alter = items.background, items.cells, items.errors, items.may_alter
     log_total, (for_one, for_zero) = items.log_total, ratios
     # Most items may not join. A loop of its own for them takes a tenth of the time.
     joining, count = np.empty(n, dtype=np.int64), 0
     for i in range(n):
-        ratio, least = (for_one[i], for_zero[i]), min_item_evidence(codes[i], n_items)
+        ratio, least = (for_one[i], for_zero[i]), evidence_to_join(codes[i], background[i], n_items)
         if may_join(counted, codes[i], log_total, cells, i, errors[i], ratio, least):
             joining[count] = i
             count += 1
@@ -169,7 +184,7 @@ def choose_items(
         for a in range(c):
             carry[a, i] = False
     for i in joining[:count]:
-        ratio, least = (for_one[i], for_zero[i]), min_item_evidence(codes[i], n_items)
+        ratio, least = (for_one[i], for_zero[i]), evidence_to_join(codes[i], background[i], n_items)
         terms = counted, cross, codes[i], log_total
         left[i] = choose_carriers(terms, cells, i, errors[i], may_alter, ratio, least, carriers, some)
         for a in range(c):

@@ -17,7 +17,7 @@ from saltmine.data.bit_kernels import ONE, ZERO, count_ones, lowest_one
 from saltmine.mdl.class_tests import join, log_p_twice
 from saltmine.mdl.code_length import ONES, OPEN_ONES, OPEN_ZEROS, add_errors
 from saltmine.mdl.evidence import log_likelihood_ratio, min_item_evidence, rounded_density
-from saltmine.mdl.item_choice import choose_carriers
+from saltmine.mdl.item_choice import choose_carriers, evidence_to_join
 from saltmine.mdl.scores import ItemState, ModelSums, ScoreSums, add_to_model, add_to_scores
 from saltmine.solver.kernels import Data, cell_evidence, weigh_cells
 
@@ -181,7 +181,7 @@ def choose_pattern(data: Data, plan: Plan, i: int, s: int, masks: Words, now: Sc
         pays |= now.cells[OPEN_ONES, a, 0] > now.cells[OPEN_ZEROS, a, 0]
     # Logarithms are only taken where they matter.
     ratio = log_likelihood_ratio(background, plan.density[s]) if pays else NO_EVIDENCE
-    least = min_item_evidence(data.costs.codes[i], 0 if plan.typical[s] else plan.items[s])
+    least = evidence_to_join(data.costs.codes[i], background, 0 if plan.typical[s] else plan.items[s])
     terms = data.costs.counted, data.costs.cross, data.costs.codes[i], plan.log_total
     choose_carriers(terms, now.cells, 0, errors, plan.may_alter[s], ratio, least, now.carriers, now.some)
     changed = False

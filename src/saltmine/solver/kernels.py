@@ -265,7 +265,7 @@ def fit_pattern(
     """Optimise pattern ``s`` against the others: items for its rows, rows for its items, while f falls.
 
     The first choice of items only starts the walk: the evidence asked of an item depends on the size and the density of
-    the pattern. The typical row is asked for none as long as half of the rows use it. ``may_alter``, (c,), are the
+    the pattern. The typical row is asked for none as long as two in five rows use it. ``may_alter``, (c,), are the
     classes that may add items. Returns f, infinite where nothing is left, and the pattern in ``best``.
     """
     costs = data.costs

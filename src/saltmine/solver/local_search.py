@@ -88,7 +88,7 @@ class LocalSearch:
         self.strata = _make_strata(bits)
         self._stratum_of = np.unpackbits(self.strata.view(np.uint8), axis=1, bitorder="little").argmax(axis=0)
         self._stratum_sizes = kernels.count_by_stratum(self.data, self.strata, self.data.row_mask)
-        # Counts the changes of every pattern: what was tried in vain is not tried again before `clear_attempts`.
+        # Counts the changes of every pattern: what was tried in vain is not tried again before they change.
         self._version = np.zeros(len(self.state.used), dtype=np.int64)
         self._tried = set[tuple[object, ...]]()
         self.length = self._total()
@@ -246,9 +246,8 @@ class LocalSearch:
         self._take_away(s)
         return self._fit(s, start)
 
-    def clear_attempts(self) -> None:
-        """Allow moves that were tried in vain, and differences that were not shown: others have changed since."""
-        self._tried.clear()
+    def allow_differences(self) -> None:
+        """Allow differences that were not shown: others have changed since."""
         self._alike[:] = False
 
     def _new_attempt(self, *key: int) -> bool:
@@ -450,6 +449,16 @@ class LocalSearch:
         """Say whether a pattern is the typical row, which needs no evidence."""
         return bool(self._sort[s] == TYPICAL and is_typical(self.state.used[s], self.data.class_sizes.sum()))
 
+    def _name_typical(self) -> None:
+        """Let patterns be typical rows that enough rows use and whose shared items show nothing."""
+        for s in self.patterns():
+            if self._sort[s] != FREE or not is_typical(self.state.used[s], self.data.class_sizes.sum()):
+                continue
+            self._sort[s] = TYPICAL
+            use = self._use_evidence(self.state.carry[s], int(self.state.used[s]))
+            if max(self.together(s), use) >= -self.log_alpha:
+                self._sort[s] = FREE
+
     def add_typical(self) -> bool:
         """Add the typical row if it shortens f and there is none."""
         if any(self.is_typical(s) for s in self.patterns()):
@@ -457,14 +466,14 @@ class LocalSearch:
         return self._replace([], [self.data.row_mask.copy()], new_sort=TYPICAL)
 
     def leave_to_typical(self) -> bool:
-        """Take the items of the typical row out of all other patterns; their rows use it as well.
+        """Take the items of the typical row of most rows out of all other patterns; their rows use it as well.
 
         A pattern that repeats them saves its rows the use of the typical row. But they do not belong to it: what is
         said of the pattern and of its classes would be said of items that everybody has. Returns whether there were
         any.
         """
         changed = False
-        for t in [s for s in self.patterns() if self.is_typical(s)]:
+        for t in [s for s in self.patterns() if self._sort[s] == TYPICAL and self._most_use(s)]:
             kept, typical = self.state.usage[t].copy(), self.state.carry[t].copy()
             own: Bools = np.logical_and.reduce(typical, axis=0)
             touched = [s for s in self.patterns() if self._sort[s] == FREE and (self.state.carry[s] & own).any()]
@@ -482,6 +491,9 @@ class LocalSearch:
             self._put_into(t, without, kept, typical)
         self.length = self._total()
         return changed
+
+    def _most_use(self, s: int) -> bool:
+        return bool(2 * self.state.used[s] >= self.data.class_sizes.sum())
 
     def count_found(self) -> int:
         """Count the patterns without the typical row."""
@@ -565,6 +577,7 @@ class LocalSearch:
 
     def drop_insignificant(self) -> bool:
         """Take away what is not shown."""
+        self._name_typical()
         # Both, whatever the first found.
         dropped = [drop_insignificant(self), self._drop_unsupported()]
         return any(dropped)

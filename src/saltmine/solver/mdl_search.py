@@ -27,6 +27,9 @@ START_FACTOR, START_MORE = 1.5, 4
 RAMP, ITERATIONS = 60, 80
 # With this many times more items than rows, items that occur in exactly the same rows show the patterns.
 FEW_ROWS = 100
+# Data of so many cells, times classes, is searched from one start. Smaller data, where starts differ more and take less
+# time, from more: as many as the square root of the share, but no more than six.
+CELLS_OF_ONE_START, MOST_STARTS = 1 << 20, 6
 # Rounds of moves on the binary model; one or two are the rule.
 MAX_ROUNDS = 5
 
@@ -39,16 +42,13 @@ def search_sample(matrix: BinaryMatrix, bits: BitMatrix, settings: SearchSetting
 def mdl_search(task: Task, settings: SearchSettings) -> Solution:
     """Run saltmine's own solver: a short relaxed solve, then moves on the binary model; docs/solver.md says why."""
     n_rows, n_items = task.bits.weights.shape
-    nothing = BinaryModel.empty(*task.bits.shape, len(task.bits.blocks))
-    local = LocalSearch(task.bits, nothing, alterations=settings.alterations, alpha=settings.alpha)
-    # First of all, or patterns that show nothing would share out what most rows have.
-    local.add_typical()
     # The relaxed solve would then give every row a pattern of its own.
     few_rows = n_items > FEW_ROWS * n_rows
-    model, n_iter, history = (nothing, 0, list[float]()) if few_rows else _relaxed_start(task, settings)
-    local.add(model)
-    local.refit(trim=True)
-    _improve(local, settings, USUALLY_DONE[0], USUALLY_DONE[1])
+    if few_rows:
+        local, n_iter, history = _make_search(task, settings), 0, list[float]()
+        _improve(local, settings, USUALLY_DONE[0], USUALLY_DONE[1])
+    else:
+        local, n_iter, history = _best_start(task, settings)
     limit = None if settings.max_rank is None else 2 * settings.max_rank
     seeds = SEEDS_OF_FEW_ROWS if few_rows else SEEDS
     for max_n, (begin, end) in zip(seeds, pairwise(USUALLY_DONE[1:]), strict=True):
@@ -59,7 +59,7 @@ def mdl_search(task: Task, settings: SearchSettings) -> Solution:
     if settings.max_rank is not None:
         local.truncate(settings.max_rank)
     # Classes that were not shown to differ may be by now.
-    local.clear_attempts()
+    local.allow_differences()
     if local.leave_to_typical():
         # What differed only in these items is one pattern.
         for _ in range(MAX_ROUNDS):
@@ -67,7 +67,10 @@ def mdl_search(task: Task, settings: SearchSettings) -> Solution:
                 break
     local.refit()
     local.split_unrelated_classes(settings.max_rank)
-    local.drop_until_significant()
+    if local.drop_insignificant():
+        # What a pattern of most rows described is left to the typical row.
+        local.add_typical()
+        local.drop_until_significant()
     model = local.model()
     # The look at the spectrum is an iteration as well, and the only one where it shows nothing.
     n_iter = max(n_iter, 1)
@@ -76,6 +79,50 @@ def mdl_search(task: Task, settings: SearchSettings) -> Solution:
         return replace(without_patterns(task.bits), n_iter=n_iter, history=history)
     typical = [k for k, s in enumerate(local.patterns()) if local.is_typical(s)]
     return Solution(model, description_length(task.bits, model), local.length, n_iter, history, typical)
+
+
+def _make_search(task: Task, settings: SearchSettings) -> LocalSearch:
+    """Return a search that begins without patterns."""
+    nothing = BinaryModel.empty(*task.bits.shape, len(task.bits.blocks))
+    return LocalSearch(task.bits, nothing, alterations=settings.alterations, alpha=settings.alpha)
+
+
+def count_starts(n_rows: int, n_items: int, n_classes: int) -> int:
+    """Return the number of starts, by the size of the data.
+
+    Examples
+    --------
+    >>> count_starts(100, 40, 2), count_starts(600, 120, 2), count_starts(1000, 1000, 2)
+    (6, 3, 1)
+    """
+    share = CELLS_OF_ONE_START / (n_rows * n_items * n_classes)
+    return min(max(round(share**0.5), 1), MOST_STARTS)
+
+
+def _best_start(task: Task, settings: SearchSettings) -> tuple[LocalSearch, int, list[float]]:
+    """Solve the relaxed problem from several starts and improve what it gives; return the best, and how it went."""
+    best, n_iter, history = _make_search(task, settings), 0, list[float]()
+    n_starts = count_starts(*task.bits.shape, len(task.bits.blocks))
+    for k in range(n_starts):
+        # The first tells how far it is; those after it would begin again.
+        model, iterations, checks = _relaxed_start(task, settings if k == 0 else replace(settings, on_check=_be_quiet))
+        n_iter, history = n_iter + iterations, [*history, *checks]
+        local = _make_search(task, settings)
+        local.add(model)
+        local.refit(trim=True)
+        # Each start has its share of the time; the last ends where the first moves usually end.
+        parts = np.linspace(USUALLY_DONE[0], USUALLY_DONE[1], n_starts + 1)
+        _improve(local, settings, float(parts[k]), float(parts[k + 1]))
+        if k == 0 or local.length < best.length:
+            best = local
+        if not iterations:
+            # Where the spectrum shows nothing, all starts are the same.
+            break
+    return best, n_iter, history
+
+
+def _be_quiet(rank: int, iteration: int, max_iter: int, objective: float) -> None:
+    """Tell nobody."""
 
 
 def _relaxed_start(task: Task, settings: SearchSettings) -> tuple[BinaryModel, int, list[float]]:
@@ -110,7 +157,7 @@ def _improve(local: LocalSearch, settings: SearchSettings, begin: float, end: fl
     def tell(done: float) -> None:
         settings.on_refine(len(local.patterns()), local.length, begin + done * (end - begin))
 
-    local.clear_attempts()
+    local.allow_differences()
     for k in range(MAX_ROUNDS):
         tell(0.3 + 0.5 * k / MAX_ROUNDS)
         if settings.max_rank is None:
@@ -124,4 +171,6 @@ def _improve(local: LocalSearch, settings: SearchSettings, begin: float, end: fl
         if not local.drop_insignificant():
             break
         local.add_typical()
+        local.refit()
+    if local.add_typical():
         local.refit()
