@@ -14,7 +14,7 @@ from saltmine.mdl.evidence import log_choices
 GOAL = float(np.log(0.01))
 
 
-def log_p_of(cells, classes, adding=None, strata=None, weights=None, goal=GOAL):
+def log_p_of(cells, classes, adding=None, strata=None, weights=None, goal=GOAL, n_items=None):
     """Test what every class adds."""
     cells = np.asarray(cells, dtype=np.uint8)
     c = int(classes.max()) + 1
@@ -25,7 +25,7 @@ def log_p_of(cells, classes, adding=None, strata=None, weights=None, goal=GOAL):
     share = np.array([cells[classes == a].mean(axis=0) for a in range(c)])
     others = np.array([cells[classes != a].mean(axis=0) if (classes != a).any() else 1 + share[a] for a in range(c)])
     added = (share > 0.5) & (share > others) & adding[:, None]
-    return added_items.test_added(cells, classes, added, strata, weights, goal)
+    return added_items.test_added(cells, classes, added, strata, weights, goal, n_items)
 
 
 # ------------------------------------------------------------ Simes
@@ -271,3 +271,22 @@ def test_the_tail_is_counted_where_there_are_scores_and_falls_beyond():
     # Scores that are all the same know nothing of a tail.
     assert added_items._log_tail(0.0, np.zeros(64)) == 0.0
     assert added_items._log_tail(3.0, np.zeros(64)) == pytest.approx(np.log(added_items.TAIL) - 3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_many_rows_only_the_added_items_matter(seed):
+    """Labels are not shuffled then, and the others only count as items that might have been added."""
+    rng = np.random.default_rng(seed)
+    classes = np.repeat([0, 1, 2], 120)
+    cells = (rng.random((360, 30)) < 0.3).astype(np.uint8)
+    cells[:120, :4] |= rng.random((120, 4)) < 0.5
+    assert not added_items.can_shuffle(*cells.shape)
+    added = np.zeros((3, 30), dtype=bool)
+    added[0, :4] = added[1, 4:6] = True
+    strata, weights, some = rng.integers(0, 2, 360), rng.integers(1, 3, 30), added.any(axis=0)
+    whole = added_items.test_added(cells, classes, added, strata, weights, GOAL, None)
+    part = cells[:, some], classes, added[:, some], strata, weights[some], GOAL
+    assert whole[0] < GOAL
+    np.testing.assert_allclose(added_items.test_added(*part, int(weights.sum())), whole)
+    # Fewer items to choose from cost less.
+    assert added_items.test_added(*part, int(weights[some].sum()))[0] < whole[0]

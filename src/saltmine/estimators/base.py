@@ -340,8 +340,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         usage, noise = self.usage_counts_, self.noise_counts_
         prior = class_prior(usage, noise, int(self.class_counts_.sum()), occurs)
         return [
-            CodeTable.from_counts(self.components_ | altered, *counts, occurs, prior)
-            for altered, *counts in zip(self.alterations_, usage, noise, strict=True)
+            CodeTable.from_counts(self.components_ | self.alterations_[a], usage[a], noise[a], occurs, prior)
+            for a in range(len(self.classes_))
         ]
 
     def _known_classes(self, y: Any, n_rows: int) -> Indices:

@@ -27,6 +27,11 @@ SHUFFLES, TAIL = 64, 0.2
 MAX_ROWS, MAX_CELLS = 256, 1 << 19
 
 
+def can_shuffle(n_rows: int, n_items: int) -> bool:
+    """Say whether labels are shuffled for so many rows and items; if not, only items matter that classes add."""
+    return n_rows <= MAX_ROWS and n_rows * n_items <= MAX_CELLS
+
+
 def test_added(
     cells: NDArray[np.uint8],
     classes: Indices,
@@ -34,6 +39,7 @@ def test_added(
     strata: Indices,
     weights: Ints,
     goal: float,
+    n_items: int | None,
 ) -> Floats:
     """Return the logarithm of a p-value for what every class adds, (c,); 0 where it adds nothing.
 
@@ -49,6 +55,8 @@ def test_added(
         Columns of the input behind every item.
     goal : float
         Labels are shuffled where that may decide whether a class comes down to this logarithm.
+    n_items : int or None
+        How many items a class might add, where ``cells`` has only some of them; labels are then not shuffled.
     """
     by_group = hits_by_group(cells, classes, strata, len(added))
     rows = count_by_stratum(np.ones((len(classes), 1), dtype=bool), classes, len(added), strata)[0]
@@ -56,11 +64,11 @@ def test_added(
     adding: Bools = np.logical_or.reduce(added, axis=1)
     for a in np.flatnonzero(adding):
         adding[a] = _is_clear(cells, classes == a, added[a], weights)
-    log_p = np.log(2) + simes_log_p(by_group, rows, weights, added & adding[:, None])
+    all_items = int(weights.sum()) if n_items is None else n_items
+    log_p = np.log(2) + simes_log_p(by_group, rows, weights, added & adding[:, None], all_items)
     open_ = adding & (log_p > 3 * goal)
-    if open_.any() and len(classes) <= MAX_ROWS and cells.size <= MAX_CELLS:
-        thresholds, n_items = _thresholds(hits.sum(axis=0), weights, int(sizes[sizes > 0].min(initial=1)))
-        figures = sizes, weights, thresholds, n_items
+    if open_.any() and n_items is None and can_shuffle(*cells.shape):
+        figures = sizes, weights, *_thresholds(hits.sum(axis=0), weights, int(sizes[sizes > 0].min(initial=1)))
         score = count_scores(hits[None], added, open_, *figures)[0]
         open_ &= score >= -goal
         if open_.any():
@@ -102,14 +110,14 @@ def hits_by_group(cells: NDArray[np.uint8], classes: Indices, strata: Indices, n
     return hits
 
 
-def simes_log_p(hits: Ints, sizes: Ints, weights: Ints, added: Bools) -> Floats:
-    """Return the logarithm of Simes' p-value for what every class adds, (c,).
+def simes_log_p(hits: Ints, sizes: Ints, weights: Ints, added: Bools, n_items: int) -> Floats:
+    """Return the logarithm of Simes' p-value for what every class adds, (c,), out of so many items.
 
     ``hits``, (G, c, n), and ``sizes``, (G, c), are counts of groups of rows of about the same size.
     """
     log_p = np.zeros(hits.shape[1:])
     test_items(hits, sizes, added, log_p)
-    n_items, any_item = int(weights.sum()), log_p.min(axis=1, initial=0.0) < 0
+    any_item = log_p.min(axis=1, initial=0.0) < 0
     return np.array([simes(log_p[a], weights, n_items) if any_item[a] else 0.0 for a in range(len(log_p))])
 
 

@@ -149,9 +149,9 @@ def state_length(costs: Costs, used: Ints, extra: Floats, errors: Ints) -> float
 
 
 @compiled()
-def leave_out(data: Data, state: State, s: int, without: WithoutPattern) -> None:
-    """Look at the data without pattern ``s``."""
-    for i in range(data.columns.shape[0]):
+def leave_out(data: Data, state: State, s: int, items: Ints, without: WithoutPattern) -> None:
+    """Look at these items without pattern ``s``."""
+    for i in items:
         errors, size, ones = 0, 0, 0
         for a in range(len(data.edges) - 1):
             carried = state.carry[s, a, i]

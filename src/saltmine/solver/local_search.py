@@ -21,7 +21,7 @@ from saltmine.data.binary_model import BinaryModel, drop_idle_parts
 from saltmine.data.bits import BitMatrix, count_bits
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
-from saltmine.mdl.added_items import test_added
+from saltmine.mdl.added_items import can_shuffle, test_added
 from saltmine.mdl.class_tests import correct, join_strata, log_p_values, size_strata
 from saltmine.mdl.code_length import count_errors
 from saltmine.mdl.evidence import is_typical, item_choices
@@ -79,7 +79,10 @@ class LocalSearch:
         self._may_alter = np.full(c, alterations and c > 1)
         self.log_alpha = float(np.log(alpha))
         self.data = make_data(bits)
+        # The data without a pattern, and the items that are to be looked at again: they have changed since, or the
+        # pattern carried them.
         self._without = make_without(bits.columns)
+        self._changed = np.ones(n, dtype=bool)
         self._best = Pattern(np.zeros_like(self.data.row_mask), np.zeros((c, n), bool), np.zeros(n, dtype=np.int64))
         self.state = make_state(bits.columns, bits.item_counts, model.rank + 16, c)
         # Classes that may not add items of their own to a pattern, and what kind of pattern it is to the search.
@@ -141,8 +144,14 @@ class LocalSearch:
     # ------------------------------------------------------------ one move
 
     def _leave_out(self, s: int) -> WithoutPattern:
-        """Look at the data without pattern ``s``."""
-        kernels.leave_out(self.data, self.state, s, self._without)
+        """Look at the data without pattern ``s``.
+
+        Only items are looked at that it carries, or that have changed since: all others are as they were.
+        """
+        carried: Bools = np.logical_or.reduce(self.state.carry[s], axis=0)
+        self._changed |= carried
+        kernels.leave_out(self.data, self.state, s, np.flatnonzero(self._changed), self._without)
+        self._changed = carried
         return self._without
 
     def _put(self, s: int, rows: Words, carry: Bools) -> None:
@@ -151,11 +160,17 @@ class LocalSearch:
 
     def _put_into(self, s: int, without: WithoutPattern, rows: Words, carry: Bools) -> None:
         kernels.put(self.data, self.state, s, without, rows, carry)
+        self._changed |= np.logical_or.reduce(carry, axis=0)
         self._version[s] += 1
+
+    def _take_out(self, s: int) -> None:
+        """Take a pattern out of the state, but for the errors that it leaves behind."""
+        self._changed |= np.logical_or.reduce(self.state.carry[s], axis=0)
+        kernels.take_out(self.data, self.state, s)
 
     def _take_away(self, *patterns: int) -> None:
         for s in patterns:
-            kernels.take_out(self.data, self.state, s)
+            self._take_out(s)
         if patterns:
             self.state.errors[:] = self._leave_out(patterns[0]).errors
 
@@ -197,7 +212,7 @@ class LocalSearch:
         before, errors = self.length, self.state.errors.copy()
         kept = [(s, int(self._version[s]), self.state.usage[s].copy(), self.state.carry[s].copy()) for s in old]
         for s in old:
-            kernels.take_out(self.data, self.state, s)
+            self._take_out(s)
         alike, sort = self._alike[list(old)], self._sort[list(old)]
         if len(old) != 1 or len(starts) != 1:
             self._alike[list(old)], self._sort[list(old)] = False, FREE
@@ -223,7 +238,7 @@ class LocalSearch:
                 return True
             new = [s for s in new if self.state.used[s]]
         for s in new:
-            kernels.take_out(self.data, self.state, s)
+            self._take_out(s)
         for s, version, rows, carry in kept:
             self._put(s, rows, carry)
             self._version[s] = version
@@ -354,6 +369,7 @@ class LocalSearch:
         if self.length < before - LEAST:
             return True
         self.state, self._version, self.length = saved, version, before
+        self._changed[:] = True
         self._alike, self._sort = alike, sort
         return False
 
@@ -551,15 +567,17 @@ class LocalSearch:
         """Test what every class adds to a pattern, all items together, (c,)."""
         carry, carriers = self.state.carry[s], self.carriers(self.state.carry[s], int(self.state.used[s]))
         shared: Bools = np.logical_and.reduce(carry, axis=0)
-        items = np.flatnonzero(~shared)
+        items, n_items = np.flatnonzero(~shared), None
         places = np.flatnonzero(np.unpackbits(carriers.view(np.uint8), bitorder="little"))
         places = np.repeat(places, self.data.row_weights[places // 64])
         classes = np.searchsorted(64 * self.data.edges, places, side="right") - 1
         strata = self._stratum_of[places]
         strata = join_strata(np.bincount(strata, minlength=len(self.strata)))[strata]
+        weights = self.data.costs.weights
+        if not can_shuffle(len(places), len(items)):
+            n_items, items = int(weights[items].sum()), np.flatnonzero(np.logical_or.reduce(carry, axis=0) & ~shared)
         cells = kernels.unpack_cells(self.data.columns, items, places)
-        goal = self.log_alpha
-        return test_added(cells, classes, carry[:, items], strata, self.data.costs.weights[items], goal)
+        return test_added(cells, classes, carry[:, items], strata, weights[items], self.log_alpha, n_items)
 
     def claim_evidence(self) -> Floats:
         """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""
@@ -716,7 +734,7 @@ class LocalSearch:
         self.length = self._total()
         if self.length < before - LEAST and self.pattern_evidence(s) >= -self.log_alpha:
             return True
-        kernels.take_out(self.data, self.state, s)
+        self._take_out(s)
         self.state.errors[:] = errors
         self.length = before
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -96,7 +97,7 @@ def count_starts(n_rows: int, n_items: int, n_classes: int) -> int:
     (6, 3, 1)
     """
     share = CELLS_OF_ONE_START / (n_rows * n_items * n_classes)
-    return min(max(round(share**0.5), 1), MOST_STARTS)
+    return min(max(round(math.sqrt(share)), 1), MOST_STARTS)
 
 
 def _best_start(task: Task, settings: SearchSettings) -> tuple[LocalSearch, int, list[float]]:

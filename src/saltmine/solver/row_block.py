@@ -179,7 +179,7 @@ class RowBlock:
     def _leave_out(self, s: int) -> WithoutPattern:
         """Look at the data without pattern ``s``, once between two changes."""
         if self._left_out != s:
-            kernels.leave_out(self.data, self.state, s, self._without)
+            kernels.leave_out(self.data, self.state, s, np.arange(len(self.data.columns)), self._without)
             self._left_out = s
         return self._without
 

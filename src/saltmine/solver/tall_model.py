@@ -341,7 +341,8 @@ class TallModel:
         # With sizes: where all items are shared there are none left to test.
         flat = of_items.reshape(len(hits), len(self.class_sizes) * int(items.sum()))
         by_group = join(flat, joined).reshape(joined[-1] + 1, *of_items.shape[1:])
-        added = simes_log_p(by_group, join(rows, joined), self.costs.weights[items], carry[:, items])
+        weights = self.costs.weights[items]
+        added = simes_log_p(by_group, join(rows, joined), weights, carry[:, items], int(weights.sum()))
         return log_p_values(rows, self._all_rows), added, adding
 
     def claim_evidence(self) -> Floats:
