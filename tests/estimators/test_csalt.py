@@ -204,6 +204,36 @@ def test_transform_finds_the_planted_usage_in_unseen_rows():
     assert min(agreement) > 0.9
 
 
+@pytest.mark.parametrize("density", [0.1, 0.5, 0.8])
+def test_transform_gives_the_rows_of_the_fit_the_patterns_that_they_use(density):
+    """Sparse and dense data, with repeated rows and columns: both are folded in the search."""
+    rng = np.random.default_rng(int(10 * density))
+    usage, y = rng.random((240, 6)) < 0.3, np.repeat(["a", "b", "c"], 80)
+    X = (usage @ (rng.random((6, 40)) < density)) ^ (rng.random((240, 40)) < 0.05)
+    X = np.vstack([X, X[:60]])[:, [*range(40), *range(10)]]
+    y = np.concatenate([y, y[:60]])
+    model, shared = CSalt(random_state=0).fit(X, y), Primp(random_state=0).fit(X)
+    assert model.n_components_ > 1
+    np.testing.assert_array_equal(model.transform(X, y), model.usage_)
+    np.testing.assert_array_equal(shared.transform(X), shared.usage_)
+    length = description_length(X, y, model.components_, model.alterations_, model.usage_)
+    assert length == pytest.approx(model.description_length_)
+
+
+def test_predict_knows_how_frequent_the_classes_are():
+    """A row without ones says nothing, so it is of the most frequent class; or of the first if all are alike."""
+    planted = make_planted(60, [40, 120], rank=4, noise=0.05, random_state=0)
+    model = CSalt(random_state=0).fit(planted.X, planted.y)
+    nothing = np.zeros((1, 60))
+    assert model.code_lengths(nothing).tolist() == [[0.0, 0.0]]
+    assert model.predict(nothing) == model.classes_[1]
+    assert model.set_params(fit_prior=False).predict(nothing) == model.classes_[0]
+    # What a row says weighs more.
+    assert (model.set_params(fit_prior=True).predict(planted.X) == planted.y).mean() > 0.75
+    with pytest.raises(ValueError, match="fit_prior must be True or False, not 'yes'"):
+        CSalt(fit_prior="yes").fit(planted.X, planted.y)
+
+
 def test_transform_without_labels_takes_the_predicted_ones(planted, fitted):
     usage = fitted.transform(planted.X)
     np.testing.assert_array_equal(usage, fitted.transform(planted.X, fitted.predict(planted.X)))

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltmine.fitted.encoding import CodeTable, encode
+from saltmine.fitted.encoding import CodeTable, class_prior, encode, shared_codes
 
 
 @st.composite
@@ -37,6 +37,11 @@ def test_lengths_are_those_of_the_usage_and_no_single_change_shortens_them(case)
             changed = used.copy()
             changed[s] = ~changed[s]
             assert length <= plain_length(row, changed, table) + 1e-6
+            # Nor does another in the place of one.
+            for t in np.flatnonzero(~used) if used[s] else []:
+                exchanged = changed.copy()
+                exchanged[t] = True
+                assert length <= plain_length(row, exchanged, table) + 1e-6
 
 
 def test_patterns_that_do_not_overlap_are_chosen_optimally():
@@ -89,3 +94,26 @@ def test_a_pattern_that_others_made_superfluous_goes():
     usage, lengths = encode(np.ones((1, 6), bool), table)
     np.testing.assert_array_equal(usage, [[False, True, True]])
     assert lengths[0] == 2
+
+
+def test_codes_of_weighted_items_are_those_of_the_columns_behind_them():
+    used, errors, weights = np.array([7, 0]), np.array([4, 0, 9]), np.array([1, 3, 2])
+    pattern_nats, item_nats = shared_codes(used, errors, weights)
+    plain_patterns, plain_items = shared_codes(used, np.repeat(errors, weights))
+    np.testing.assert_allclose(pattern_nats, plain_patterns)
+    np.testing.assert_allclose(item_nats, [plain_items[0], plain_items[1:4].sum(), plain_items[4:].sum()])
+    assert np.isfinite([*pattern_nats, *item_nats]).all()
+
+
+def test_the_code_of_a_class_begins_with_one_average_row():
+    rng = np.random.default_rng(0)
+    usage, noise = rng.integers(0, 9, (3, 4)), rng.integers(0, 9, (3, 10))
+    prior = class_prior(usage, noise, 25, np.ones(10, bool))
+    assert prior.sum() == pytest.approx((usage.sum() + noise.sum()) / 25)
+    # A class that has no rows has the codes of all rows together.
+    counts = np.concatenate([usage.sum(axis=0), noise.sum(axis=0)]) + 0.5
+    alone = CodeTable.from_counts(np.ones((4, 10), bool), np.zeros(4, int), np.zeros(10, int), np.ones(10, bool), prior)
+    np.testing.assert_allclose(np.exp(-alone.pattern_nats), counts[:4] / counts.sum())
+    np.testing.assert_allclose(np.exp(-alone.item_nats), counts[4:] / counts.sum())
+    # Nothing at all still is a code, and columns without ones take no share of it.
+    assert (class_prior(np.zeros((2, 0), int), np.zeros((2, 3), int), 5, np.zeros(3, bool)) > 0).all()

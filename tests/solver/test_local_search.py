@@ -75,6 +75,12 @@ def assert_consistent(local, matrix):
     assert not (model.X & model.V).any()
     assert not model.V.all(axis=0).any()
     np.testing.assert_array_equal(local.state.errors, local.bits.noise_counts(model).sum(axis=0))
+    # What is kept up to date item by item is what all items show at once.
+    for s in [*local.patterns()[:3], int(np.flatnonzero(local.state.used == 0)[0])]:
+        whole = kernels.make_without(local.data.columns)
+        kernels.leave_out(local.data, local.state, s, np.arange(len(whole.errors)), whole)
+        for kept, fresh in zip(local._leave_out(s), whole, strict=True):
+            np.testing.assert_array_equal(kept, fresh)
     again = LocalSearch(local.bits, model)
     # The returned model is without usage that describes nothing, so it can only be shorter.
     assert again.length <= local.length + 1e-6
@@ -465,6 +471,24 @@ def test_there_is_one_typical_row():
     assert not few.is_typical(0)
     assert few.add_typical()
     assert [few.is_typical(s) for s in few.patterns()] == [False, True]
+
+
+def test_a_pattern_of_many_rows_that_shows_nothing_is_called_typical():
+    """Items that nine rows in ten have; the pattern of a planted group shows that its items go together."""
+    rng = np.random.default_rng(0)
+    matrix = rng.random((200, 60)) < 0.04
+    matrix[:, :12] = rng.random((200, 12)) < 0.9
+    matrix[:100, 30:50] = rng.random((100, 20)) < 0.9
+    bits = BitMatrix(matrix, [slice(0, 100), slice(100, 200)])
+    everybody = one_pattern(bits, slice(0, 12), slice(0, 200))
+    group = one_pattern(bits, slice(30, 50), slice(0, 100))
+    few = one_pattern(bits, slice(0, 12), slice(100, 179))
+    local = LocalSearch(bits, joined(everybody, group))
+    local._name_typical()
+    assert [local.is_typical(s) for s in (0, 1)] == [True, False]
+    local = LocalSearch(bits, few)
+    local._name_typical()
+    assert not local.is_typical(0)
 
 
 @pytest.mark.parametrize("density", [0.02, 0.1, 0.3])

@@ -25,7 +25,7 @@ from saltmine.data.labels import class_numbers
 from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
 from saltmine.estimators.runs import best_of_runs, steps_of
-from saltmine.fitted.encoding import DECIMALS, CodeTable, class_prior, encode
+from saltmine.fitted.encoding import DECIMALS, CodeTable, class_prior, encode, shared_codes
 from saltmine.fitted.kinds import class_kinds, typical_rows
 from saltmine.fitted.model_file import save_model
 from saltmine.fitted.pattern_table import pattern_table
@@ -279,7 +279,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     # ------------------------------------------------------------------ new rows
 
     def transform(self, X: Any, y: Any = None) -> Bools:
-        """Return the patterns that every row uses, (m, r).
+        """Return the patterns that every row uses, (m, r): those that shorten its code.
 
         Parameters
         ----------
@@ -290,14 +290,15 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         check_is_fitted(self)
         rows = self._binary_rows(X, reset=False)
-        tables = self._code_tables()
-        if len(tables) == 1:
-            return encode(rows, tables[0])[0]
+        # As in the fit: a pattern has one code for all classes.
+        codes = shared_codes(self.usage_counts_.sum(axis=0), self.noise_counts_.sum(axis=0))
+        if not self._knows_classes:
+            return encode(rows, CodeTable(self.components_, *codes))[0]
         numbers = self._shortest(rows) if y is None else self._known_classes(y, rows.shape[0])
         usage = np.zeros((rows.shape[0], self.n_components_), dtype=bool)
-        for a, table in enumerate(tables):
+        for a, altered in enumerate(self.alterations_):
             of_class = np.flatnonzero(numbers == a)
-            usage[of_class] = encode(rows[of_class], table)[0]
+            usage[of_class] = encode(rows[of_class], CodeTable(self.components_ | altered, *codes))[0]
         return usage
 
     @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # scikit-learn ships no types

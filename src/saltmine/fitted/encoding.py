@@ -55,6 +55,26 @@ class CodeTable:
         return cls(patterns, nats[: len(usage)], nats[len(usage) :])
 
 
+def shared_codes(used: Ints, errors: Ints, weights: Ints | None = None) -> tuple[Nats, Nats]:
+    """Return the code lengths of patterns and of items in f, which knows no classes.
+
+    ``used``, (r,), counts the rows of every pattern, ``errors``, (n,), the errors of every item, behind each of which
+    there are ``weights`` columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pattern_nats, item_nats = shared_codes(np.array([6]), np.array([1, 1]), np.array([1, 1]))
+    >>> bool(pattern_nats[0] < item_nats[0])
+    True
+    """
+    weights = np.ones(len(errors), dtype=np.int64) if weights is None else weights
+    total = max(float(used.sum() + weights @ errors), 1.0)
+    pattern_nats: Nats = np.log(total / np.maximum(used, PSEUDO_COUNT))
+    item_nats: Nats = weights * np.log(total / np.maximum(errors, PSEUDO_COUNT))
+    return pattern_nats, item_nats
+
+
 def class_prior(usage: Ints, noise: Ints, n_rows: int, occurs: Bools) -> Nats:
     """Return what the code of every class begins with, (r + n,): one row as it is on average over all classes.
 
@@ -78,8 +98,8 @@ def class_prior(usage: Ints, noise: Ints, n_rows: int, occurs: Bools) -> Nats:
 def encode(rows: BinaryMatrix, table: CodeTable) -> tuple[Bools, Nats]:
     """Return for every row the patterns that shorten its code, (m, r), and its code length in nats, (m,).
 
-    Greedy: the pattern that saves most is added until none saves; then patterns that others made superfluous are
-    removed; both are repeated until neither shortens the code.
+    Greedy: the pattern that saves most is added until none saves; patterns that others made superfluous are removed;
+    every pattern is tried without; all of this is repeated until nothing shortens the code.
     """
     rank = len(table.patterns)
     length = np.asarray(rows @ table.item_nats, dtype=np.float64).copy()
@@ -104,7 +124,8 @@ def _choose(savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:
     while len(active):
         before = usage[active]
         covered = _cover(before.copy(), savings[active], patterns, pattern_nats)
-        usage[active] = _prune(covered, savings[active], patterns, pattern_nats)
+        pruned = _prune(covered, savings[active], patterns, pattern_nats)
+        usage[active] = _exchange(pruned, savings[active], patterns, pattern_nats)
         active = active[(usage[active] != before).any(axis=1)]
     return usage
 
@@ -113,14 +134,42 @@ def _covered(usage: Bools, patterns: Bools) -> Bools:
     return np.asarray(usage.astype(np.float64) @ patterns > 0)
 
 
-def _cover(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:
-    """Return the usage after adding the pattern with the largest gain to every row until none gains."""
+def _saved(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> Nats:
+    """Return how much the patterns shorten the code of every row."""
+    return np.round((savings * _covered(usage, patterns)).sum(axis=1) - usage @ pattern_nats, DECIMALS)
+
+
+def _exchange(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:
+    """Return the usage after trying every pattern of every row without: others may cover the row in fewer nats."""
+    for s in range(len(patterns)):
+        rows = np.flatnonzero(usage[:, s])
+        if len(rows) == 0:
+            continue
+        trial = usage[rows]
+        trial[:, s] = False
+        trial = _cover(trial, savings[rows], patterns, pattern_nats, barred=s)
+        # Where no other takes its place, the pattern is worth its code.
+        replaced = trial.sum(axis=1) >= usage[rows].sum(axis=1)
+        rows, terms = rows[replaced], (savings[rows[replaced]], patterns, pattern_nats)
+        trial = _prune(trial[replaced], *terms)
+        better = _saved(trial, *terms) > _saved(usage[rows], *terms)
+        usage[rows[better]] = trial[better]
+    return usage
+
+
+def _cover(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats, barred: int | None = None) -> Bools:
+    """Return the usage after adding the pattern with the largest gain to every row until none gains.
+
+    The pattern ``barred`` is not added.
+    """
     left = savings * ~_covered(usage, patterns)
     columns = patterns.T.astype(np.float64)
     active = np.arange(len(savings))
     while len(active):
         gains = np.round(left[active] @ columns - pattern_nats, DECIMALS)
         gains[usage[active]] = -np.inf
+        if barred is not None:
+            gains[:, barred] = -np.inf
         best = gains.argmax(axis=1)
         helps = gains[np.arange(len(active)), best] > 0
         active, best = active[helps], best[helps]
@@ -132,7 +181,7 @@ def _cover(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> 
 def _prune(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:
     """Return the usage without the patterns whose cells that no other pattern covers do not pay for them."""
     cover_count = usage.astype(np.int64) @ patterns
-    for s in range(len(patterns)):
+    for s in np.flatnonzero(usage.any(axis=0)):
         rows = np.flatnonzero(usage[:, s])
         alone = (cover_count[rows] == 1) & patterns[s]
         gain = np.round((savings[rows] * alone).sum(axis=1) - pattern_nats[s], DECIMALS)
