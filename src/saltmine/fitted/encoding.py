@@ -71,7 +71,7 @@ def shared_codes(used: Ints, errors: Ints, weights: Ints | None = None) -> tuple
     weights = np.ones(len(errors), dtype=np.int64) if weights is None else weights
     total = max(float(used.sum() + weights @ errors), 1.0)
     pattern_nats: Nats = np.log(total / np.maximum(used, PSEUDO_COUNT))
-    item_nats: Nats = weights * np.log(total / np.maximum(errors, PSEUDO_COUNT))
+    item_nats: Nats = np.log(total / np.maximum(errors, PSEUDO_COUNT)) * weights
     return pattern_nats, item_nats
 
 
@@ -136,7 +136,8 @@ def _covered(usage: Bools, patterns: Bools) -> Bools:
 
 def _saved(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> Nats:
     """Return how much the patterns shorten the code of every row."""
-    return np.round((savings * _covered(usage, patterns)).sum(axis=1) - usage @ pattern_nats, DECIMALS)
+    saved: Nats = (savings * _covered(usage, patterns)).sum(axis=1) - usage @ pattern_nats
+    return saved.round(DECIMALS)
 
 
 def _exchange(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:
