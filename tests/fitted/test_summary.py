@@ -166,7 +166,11 @@ def test_the_answer_in_words(names, patterns, expected):
         (["all rows"], [_typical([9])], "The typical row has 3 items (90 % of the rows)."),
         ("ab", [_typical([10, 5], size=1)], "The typical row has 1 item (75 % of the rows)."),
         # Items are added up, rows are those of the one that most use.
-        ("ab", [_typical([10, 5]), _typical([5, 5], size=4)], "2 typical rows have 7 items (75 % of the rows)."),
+        (
+            "ab",
+            [_typical([10, 5]), _typical([5, 5], size=4)],
+            "2 typical rows have 3 items (75 % of the rows) and 4 (50 % of the rows).",
+        ),
         (
             "ab",
             [_typical([10, 9], altered_by=[1])],

@@ -241,3 +241,27 @@ def test_functions_are_compiled_also_where_nothing_can_be_kept_on_disk():
     namespace = {}
     exec("def double(x):\n    return 2 * x", namespace)  # a function of no file, for which numba has no place
     assert compiled()(namespace["double"])(21) == 42
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_items_of_a_typical_row_of_most_rows_are_in_no_other_pattern(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.random((240, 60)) < 0.04, np.repeat(["a", "b"], 120)
+    X[:, :10] = rng.random((240, 10)) < 0.9
+    X[:60, 20:40] |= rng.random((60, 20)) < 0.9
+    X[150:190, 38:55] |= rng.random((40, 17)) < 0.9
+    model = CSalt(random_state=seed).fit(X, y)
+    assert model.typical_.tolist() == [True] + [False] * (model.n_components_ - 1)
+    assert model.n_components_ >= 3
+    assert not (model.components_[0] & model.components_[1:]).any()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_rows_settle_on_is_still_shown(seed):
+    """Dense data, where rows have many ways to be described: every pattern is shown, or a typical row."""
+    rng = np.random.default_rng(seed)
+    usage = rng.random((160, 5)) < 0.4
+    X = (usage @ (rng.random((5, 30)) < 0.5)) ^ (rng.random((160, 30)) < 0.08)
+    model = CSalt(random_state=seed).fit(X, rng.integers(0, 2, 160))
+    is_shown = (model.pattern_evidence_ >= -np.log(model.alpha)) | (model.use_q_values_ <= model.alpha).any(axis=0)
+    assert (is_shown | model.typical_).all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from numbers import Integral
 from os import PathLike
 from types import ModuleType
@@ -340,10 +341,13 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return [CodeTable.from_counts(self.components_, *counts, occurs)]
         usage, noise = self.usage_counts_, self.noise_counts_
         prior = class_prior(usage, noise, int(self.class_counts_.sum()), occurs)
-        return [
+        tables = [
             CodeTable.from_counts(self.components_ | self.alterations_[a], usage[a], noise[a], occurs, prior)
             for a in range(len(self.classes_))
         ]
+        # What no row of the fit had says nothing about the class.
+        longest = np.max([table.item_nats for table in tables], axis=0)
+        return [replace(table, item_nats=np.where(occurs, table.item_nats, longest)) for table in tables]
 
     def _known_classes(self, y: Any, n_rows: int) -> Indices:
         given, numbers = class_numbers(y, n_rows)
@@ -405,7 +409,7 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             - ``kind``: "mostly" if the class is shown to use the pattern more than the others (``q_value`` at most
               ``alpha``), and the share of its rows that carry it is at least twice that of all other rows together;
               "only" if, beyond that, no more rows outside carry it than there would be if its items occurred
-              independently there; "typical" for what at least half of the rows use without evidence that its items go
+              independently there; "typical" for what two in five rows or more use without evidence that its items go
               together; "shared" for all other patterns; "added" for items that a class adds to a pattern;
             - ``evidence``: minus the logarithm (nats) of a bound on the probability that chance shows as much; for
               added items ``-log(q_value)``;

@@ -138,7 +138,7 @@ class CSalt(MdlEstimator):
         Patterns added at a time while the rank is exhausted. Of "paper" only: "saltmine" sees from the spectrum of the
         data how many to start from.
     max_iter : int
-        Most iterations at one rank of "paper"; "saltmine" stops at 80 anyway.
+        Most iterations at one rank of "paper"; every start of "saltmine" stops at 80 anyway.
     tol : float
         "saltmine": stop when the relaxed objective falls by less than this share over ten iterations. "paper": stop
         when its mean decrease over 500 iterations is below.
@@ -162,8 +162,8 @@ class CSalt(MdlEstimator):
     verbose : int
         1 shows a progress bar on standard error.
     callback : callable or None
-        Called with a `saltmine.progress.Progress` at every check of the objective; never twice at the same time,
-        also where restarts run side by side.
+        Called with a `saltmine.progress.Progress` as the search goes on, of several starts in the first one; never
+        twice at the same time, also where restarts run side by side.
     fit_prior : bool
         Whether `predict` knows how frequent the classes were; otherwise all are equally likely.
 
@@ -225,7 +225,7 @@ class CSalt(MdlEstimator):
     n_iter_ : int
         Iterations in all.
     history_ : (checks,) float
-        Relaxed objective at every check, rank after rank.
+        Relaxed objective at every check, start after start, of "paper" rank after rank.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

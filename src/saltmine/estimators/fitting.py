@@ -23,16 +23,16 @@ from saltmine.data.threads import ThreadTeam
 from saltmine.data.validation import BinaryMatrix
 from saltmine.distributed.executor import open_executor
 from saltmine.estimators.runs import AnyResult, best_of_runs
-from saltmine.fitted.encoding import CodeTable, encode, shared_codes
-from saltmine.mdl.evidence import min_rows
+from saltmine.fitted.encoding import CodeTable, shared_codes, shorten
 from saltmine.progress import Listener, Progress
 from saltmine.solver.item_block import make_item_block
+from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.mdl_search import mdl_search
 from saltmine.solver.paper import paper_search
 from saltmine.solver.relaxed.device import on_device, open_device
 from saltmine.solver.relaxed.operator import Operator, make_operator
 from saltmine.solver.row_block import make_row_block
-from saltmine.solver.scoring import code_length, collect, description_length
+from saltmine.solver.scoring import collect, description_length
 from saltmine.solver.solution import USUALLY_DONE, Found, SearchSettings, Solution, Task, without_patterns
 from saltmine.solver.tall import is_tall, search_tall
 from saltmine.solver.wide import is_wide, search_wide
@@ -56,9 +56,9 @@ __all__ = [
 
 SEARCHES: dict[str, Callable[[Task, SearchSettings], Solution]] = {"saltmine": mdl_search, "paper": paper_search}
 # The paper's loop takes thousands of steps that add up; saltmine's few are rounded and refined.
+PRECISION: dict[str, type[np.floating[Any]]] = {"saltmine": np.float32, "paper": np.float64}
 # Turns of usage and code lengths at the end of a search; two or three are the rule.
 SETTLING_ROUNDS = 5
-PRECISION: dict[str, type[np.floating[Any]]] = {"saltmine": np.float32, "paper": np.float64}
 
 
 def fit_in_memory(
@@ -93,35 +93,45 @@ def fit_by_description_length(
 
         def search(stacked: StackedMatrix, bits: BitMatrix) -> Solution:
             operator = _operators(model, team)(stacked.matrix, stacked.blocks, stacked.weights)
-            found = best(partial(SEARCHES[model.algorithm], Task(operator, bits, team)), n_jobs=model.n_jobs)
-            return settle(found, stacked, bits) if model.algorithm == "saltmine" else found
+            task = Task(operator, bits, team)
+
+            def run(settings: SearchSettings) -> Solution:
+                found = SEARCHES[model.algorithm](task, settings)
+                if model.algorithm != "saltmine":
+                    return found
+                return settle(found, stacked, bits, settings.alterations, settings.alpha)
+
+            return best(run, n_jobs=model.n_jobs)
 
         return fit_in_memory(model, read_whole(data, model.binarize, client), labels, search)
 
 
-def settle(solution: Solution, data: StackedMatrix, bits: BitMatrix) -> Solution:
-    """Let every row use the patterns that `transform` gives it, as long as that makes the description no longer.
+def settle(solution: Solution, data: StackedMatrix, bits: BitMatrix, alterations: bool, alpha: float) -> Solution:
+    """Let every row use the patterns that `transform` gives it, where that makes its description shorter.
 
     The search looks at one pattern after the other, for all rows; here it is one row after the other, for all patterns.
+    What is no longer shown then is taken away, as long as the whole is shorter.
     """
-    model, changed = solution.model, False
-    least = min_rows(sum(bits.class_sizes))
+    best, model = solution, solution.model
     for _ in range(SETTLING_ROUNDS):
         used, errors = bits.used(model.Y).sum(axis=0), bits.noise_counts(model).sum(axis=0)
         codes = shared_codes(used, errors, bits.weights.items)
         usage = np.zeros_like(model.Y)
         for block, V in zip(data.blocks, model.V, strict=True):
-            usage[block] = encode(data.matrix[block], CodeTable((model.X | V).T, *codes))[0]
-        settled = BinaryModel(model.X, model.V, usage)
-        now, later = bits.used(usage).sum(axis=0), bits.noise_counts(settled).sum(axis=0)
-        is_longer = code_length(bits, now, later) > code_length(bits, used, errors)
-        if np.array_equal(usage, model.Y) or is_longer or now.min(initial=least) < least:
+            table = CodeTable((model.X | V).T, *codes)
+            usage[block] = shorten(data.matrix[block], model.Y[block], table)
+        if np.array_equal(usage, model.Y):
             break
-        model, changed = settled, True
-    if not changed:
-        return solution
-    length, score = (description_length(bits, model, printed=printed) for printed in (True, False))
-    return replace(solution, model=model, length=length, score=score)
+        nothing = BinaryModel.empty(*bits.shape, len(bits.blocks))
+        local = LocalSearch(bits, nothing, alterations=alterations, alpha=alpha)
+        local.add(BinaryModel(model.X, model.V, usage), best.typical)
+        local.drop_until_significant()
+        if local.length >= best.score:
+            break
+        model = local.model()
+        typical = [k for k, s in enumerate(local.patterns()) if local.is_typical(s)]
+        best = replace(best, model=model, length=description_length(bits, model), score=local.length, typical=typical)
+    return best
 
 
 def _best(

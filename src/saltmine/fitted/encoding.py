@@ -6,6 +6,7 @@ an item that is rare in a class is expensive there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,8 +39,7 @@ class CodeTable:
         """Return the table of a class from its counts of pattern usage and of errors per item.
 
         ``prior``, (r + n,), is added to the counts. Items that occur nowhere in the training data take no share of the
-        code, so that empty columns change nothing; in new rows they cost as much as an item without errors in this
-        class.
+        code, so that empty columns change nothing; in new rows they cost as much as an item without errors.
 
         Examples
         --------
@@ -101,21 +101,34 @@ def encode(rows: BinaryMatrix, table: CodeTable) -> tuple[Bools, Nats]:
     Greedy: the pattern that saves most is added until none saves; patterns that others made superfluous are removed;
     every pattern is tried without; all of this is repeated until nothing shortens the code.
     """
-    rank = len(table.patterns)
     length = np.asarray(rows @ table.item_nats, dtype=np.float64).copy()
-    usage = np.zeros((rows.shape[0], rank), dtype=bool)
+    usage = np.zeros((rows.shape[0], len(table.patterns)), dtype=bool)
+    for part, terms in _panels(rows, table):
+        usage[part] = _choose(*terms)
+        length[part] -= _saved(usage[part], *terms)
+    return usage, length
+
+
+def shorten(rows: BinaryMatrix, usage: Bools, table: CodeTable) -> Bools:
+    """Return the patterns that `encode` gives every row, or those it uses, (m, r), where they are shorter."""
+    best = usage.copy()
+    for part, terms in _panels(rows, table):
+        other = _choose(*terms)
+        best[part] = np.where((_saved(other, *terms) >= _saved(usage[part], *terms))[:, None], other, usage[part])
+    return best
+
+
+def _panels(rows: BinaryMatrix, table: CodeTable) -> Iterator[tuple[slice, tuple[Nats, Bools, Nats]]]:
+    """Yield some of the rows at a time: what covering their cells saves, the patterns, and their code lengths."""
     items = np.flatnonzero(table.patterns.any(axis=0))
     if len(items) == 0:
-        return usage, length
+        return
     patterns, item_nats = table.patterns[:, items], table.item_nats[items]
     for part in cut(rows.shape[0], len(items), panel_cells=1 << 22):
         panel = rows[part][:, items]
         dense = panel if isinstance(panel, np.ndarray) else panel.toarray() != 0
         # Covering a one saves its code; covering a zero costs as much.
-        savings = np.where(dense, item_nats, -item_nats)
-        usage[part] = _choose(savings, patterns, table.pattern_nats)
-        length[part] += usage[part] @ table.pattern_nats - (savings * _covered(usage[part], patterns)).sum(axis=1)
-    return usage, length
+        yield part, (np.where(dense, item_nats, -item_nats), patterns, table.pattern_nats)
 
 
 def _choose(savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:

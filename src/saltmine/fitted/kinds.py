@@ -1,9 +1,9 @@
 """What a pattern is to the classes, in five words: typical, shared, mostly, only, added.
 
-The typical row is what most rows have: frequent items, of which nothing shows that they go together. A pattern is
-"mostly" of a class if the class is shown to use it more than the others do, and at least twice as often. It is "only"
-of the class if, beyond that, no more rows outside carry it than noise explains. All other patterns are "shared". What
-a class adds to a pattern, or to the typical row, is "added".
+The typical row is what most rows, or many, have: frequent items, of which nothing shows that they go together. A
+pattern is "mostly" of a class if the class is shown to use it more than the others do, and at least twice as often. It
+is "only" of the class if, beyond that, no more rows outside carry it than noise explains. All other patterns are
+"shared". What a class adds to a pattern, or to the typical row, is "added".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PSEUDO_COUNT = 0.5
 
 
 def typical_rows(usage_counts: Ints, class_counts: Ints, evidence: Floats, level: float) -> Bools:
-    """Say which patterns are the typical row, (r,): most rows use them, and there is no evidence for them.
+    """Say which patterns are the typical row, (r,): many rows use them, and there is no evidence for them.
 
     Examples
     --------

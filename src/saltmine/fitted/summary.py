@@ -311,20 +311,22 @@ def answer(
     typical, others = ([pattern for pattern in patterns if pattern.typical == kind] for kind in (True, False))
     if not typical:
         return _found(classes, others, tested, can_alter)
-    beside = "No pattern was found beside the typical row."
+    beside = f"No pattern was found beside the typical {'row' if len(typical) == 1 else 'rows'}."
     found = _found(classes, others, tested, can_alter) if others else beside
     return f"{found} {_typical_row(classes, typical)}"
 
 
 def _typical_row(classes: Sequence[ClassSummary], typical: Sequence[PatternSummary]) -> str:
     """Return a sentence about what most rows have, and who adds to it."""
-    items, used = sum(pattern.size for pattern in typical), max(sum(pattern.usage) for pattern in typical)
-    share = percent(used / sum(entry.rows for entry in classes))
+    sizes = [_count(pattern.size, "item") if pattern is typical[0] else str(pattern.size) for pattern in typical]
+    rows = sum(entry.rows for entry in classes)
+    shares = [percent(sum(pattern.usage) / rows) for pattern in typical]
     what = "The typical row has" if len(typical) == 1 else f"{len(typical)} typical rows have"
     adding = len({a for pattern in typical for a in pattern.altered_by})
     whom = "it" if len(typical) == 1 else "them"
     more = f"; {adding} {'class adds' if adding == 1 else 'classes add'} items to {whom}" if adding else ""
-    return f"{what} {_count(items, 'item')} ({share} of the rows){more}."
+    having = " and ".join(f"{size} ({share} of the rows)" for size, share in zip(sizes, shares, strict=True))
+    return f"{what} {having}{more}."
 
 
 def _found(classes: Sequence[ClassSummary], patterns: Sequence[PatternSummary], tested: bool, can_alter: bool) -> str:

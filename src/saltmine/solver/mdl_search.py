@@ -72,6 +72,8 @@ def mdl_search(task: Task, settings: SearchSettings) -> Solution:
         # What a pattern of most rows described is left to the typical row.
         local.add_typical()
         local.drop_until_significant()
+    if local.leave_to_typical():
+        local.drop_until_significant()
     model = local.model()
     # The look at the spectrum is an iteration as well, and the only one where it shows nothing.
     n_iter = max(n_iter, 1)
