@@ -165,7 +165,7 @@ def test_the_answer_in_words(names, patterns, expected):
     [
         (["all rows"], [_typical([9])], "The typical row has 3 items (90 % of the rows)."),
         ("ab", [_typical([10, 5], size=1)], "The typical row has 1 item (75 % of the rows)."),
-        # Items are added up, rows are those of the one that most use.
+        # Of several, each is told.
         (
             "ab",
             [_typical([10, 5]), _typical([5, 5], size=4)],
@@ -188,7 +188,8 @@ def test_the_answer_tells_of_typical_rows_apart_from_patterns(names, patterns, e
     """What is said of patterns is what would be said without typical rows."""
     found = [_pattern([5] * len(names), altered_by=[0] if len(names) > 1 else [])] * n_found
     classes = _classes(*names)
-    without = answer(classes, found) if n_found else "No pattern was found beside the typical row."
+    rows = "row" if len(patterns) == 1 else "rows"
+    without = answer(classes, found) if n_found else f"No pattern was found beside the typical {rows}."
     assert without.startswith("2 patterns") == (n_found > 0)
     for listed in (patterns + found, found + patterns):
         assert answer(classes, listed) == f"{without} {expected}"
