@@ -90,7 +90,7 @@ def test_the_evidence_of_a_pattern_is_that_of_its_items_at_its_own_density(seed)
     data, rows, carry = case.local.data, case.model.Y[:, 0], case.carry[0]
     without = case.local._leave_out(0)
     cells = np.empty((3, *carry.shape), dtype=np.int64)
-    kernels.count_cells(data, without, case.pack(rows), cells)
+    kernels.count_all_cells(data, without, case.pack(rows), cells)
     density = rounded_density(pattern_density(data.costs, cells, carry))
     shown = evidence_of_items(case, rows, carry, density)
     sizes, used = (np.array([case.weights.rows[of] @ which[of] for of in case.blocks]) for which in (rows | True, rows))

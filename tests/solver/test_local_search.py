@@ -164,7 +164,7 @@ def test_cells_are_counted_with_their_weights_in_all_words():
         rows = np.zeros((1, m), dtype=bool)
         rows[0, chosen] = True
         cells = np.empty((3, 2, n), dtype=np.int64)
-        kernels.count_cells(local.data, local._leave_out(0), bits.layout.pack(rows)[0], cells)
+        kernels.count_all_cells(local.data, local._leave_out(0), bits.layout.pack(rows)[0], cells)
         open_ = ~(Y[:, 1:] & X[:, 1])
         for a, block in enumerate(blocks):
             of = (rows[0] * weights.rows)[block]

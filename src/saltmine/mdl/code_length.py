@@ -91,6 +91,16 @@ def cross_weights(class_sizes: Sequence[int]) -> Floats:
 
 
 @compiled()
+def costs_of_classes(costs: Costs, classes: Ints) -> Costs:
+    """Return the constants for some of the classes."""
+    cross = np.empty((len(classes), len(classes)))
+    for k in range(len(classes)):
+        for j in range(len(classes)):
+            cross[k, j] = costs.cross[classes[k], classes[j]]
+    return Costs(costs.weights, costs.codes, cross, costs.counted, costs.n_items)
+
+
+@compiled()
 def description_length(code: Code) -> float:
     """Return f from the code of all patterns and errors."""
     total, weight, length = code
@@ -160,17 +170,33 @@ def specificity(cross: Floats, cells: Ints, i: int, carriers: Bools) -> float:
 
 
 @compiled()
+def count_carriers(carry: Bools) -> Ints:
+    """Count the classes that carry every item, (n,); ``carry`` is (c, n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> count_carriers(np.array([[True, False, True], [True, False, False]]))
+    array([2, 0, 1])
+    """
+    c, n = carry.shape
+    counts = np.zeros(n, dtype=np.int64)
+    # Class by class, in the order of the memory.
+    for a in range(c):
+        for i in range(n):
+            counts[i] += carry[a, i]
+    return counts
+
+
+@compiled()
 def pattern_extra(costs: Costs, cells: Ints, carry: Bools) -> float:
     """Return the code table entry of a pattern and its specificity; ``carry`` is (c, n)."""
-    c, n = carry.shape
     extra = 0.0
-    for i in range(n):
-        n_carriers = 0
-        for a in range(c):
-            n_carriers += carry[a, i]
-        if n_carriers == c:
+    n_carriers = count_carriers(carry)
+    for i in np.flatnonzero(n_carriers):
+        if n_carriers[i] == len(carry):
             extra += costs.weights[i] * costs.codes[i]
-        elif n_carriers > 0:
+        else:
             own = specificity(costs.cross, cells, i, carry[:, i])
-            extra += costs.weights[i] * (n_carriers * costs.codes[i] + own)
+            extra += costs.weights[i] * (n_carriers[i] * costs.codes[i] + own)
     return extra

@@ -15,7 +15,7 @@ import numpy as np
 
 from saltmine.arrays import Bools, Floats, Ints
 from saltmine.compiled import compiled
-from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Costs
+from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, Costs, count_carriers
 from saltmine.mdl.typical import TYPICAL_SHARE
 
 # Densities that the evidence of a pattern is measured against: 1/20, ..., 19/20.
@@ -120,13 +120,9 @@ def rounded_density(density: float) -> float:
 @compiled()
 def count_items(costs: Costs, carry: Bools) -> int:
     """Count the items of the input that any class carries; ``carry`` is (c, n)."""
-    c, n = carry.shape
     count = 0
-    for i in range(n):
-        carried = False
-        for a in range(c):
-            carried |= carry[a, i]
-        count += costs.weights[i] * carried
+    for i in np.flatnonzero(count_carriers(carry)):
+        count += costs.weights[i]
     return count
 
 
@@ -233,16 +229,11 @@ def row_choices(class_sizes: Ints, used: Ints) -> float:
 @compiled()
 def pattern_evidence(costs: Costs, carry: Bools, shown: Floats, class_sizes: Ints, used: Ints) -> float:
     """Return the evidence for a pattern from that of its items, (n,)."""
-    c, n = carry.shape
+    c = len(carry)
     items = count_items(costs, carry)
     sums = make_evidence_sums(1, c)
-    carriers = np.zeros(c, dtype=np.bool_)
-    for i in range(n):
-        n_carriers = 0
-        for a in range(c):
-            carriers[a] = carry[a, i]
-            n_carriers += carriers[a]
-        if n_carriers > 0:
-            least = min_item_evidence(costs.codes[i], items)
-            add_item_evidence(sums, 0, costs.weights[i], costs.codes[i], shown[i], least, carriers, n_carriers)
+    n_carriers = count_carriers(carry)
+    for i in np.flatnonzero(n_carriers):
+        least = min_item_evidence(costs.codes[i], items)
+        add_item_evidence(sums, 0, costs.weights[i], costs.codes[i], shown[i], least, carry[:, i], n_carriers[i])
     return evidence_from_sums(sums, 0, costs.n_items, class_sizes, used, False)

@@ -173,16 +173,21 @@ def choose_items(
     counted, cross, codes = items.costs.counted, items.costs.cross, items.costs.codes
     background, cells, errors, may_alter = items.background, items.cells, items.errors, items.may_alter
     log_total, (for_one, for_zero) = items.log_total, ratios
-    # Most items may not join. A loop of its own for them takes a tenth of the time.
-    joining, count = np.empty(n, dtype=np.int64), 0
+    # Most items have more zeros than ones in every class; class by class, in the order of the memory, that is soon seen.
+    pays = np.zeros(n, dtype=np.bool_)
+    for a in range(c):
+        for i in range(n):
+            pays[i] |= cells[OPEN_ONES, a, i] > cells[OPEN_ZEROS, a, i]
+            carry[a, i] = False
     for i in range(n):
+        left[i] = errors[i]
+    # Of the others most may not join either. A loop of its own for them takes a tenth of the time.
+    joining, count = np.empty(n, dtype=np.int64), 0
+    for i in np.flatnonzero(pays):
         ratio, least = (for_one[i], for_zero[i]), evidence_to_join(codes[i], background[i], n_items)
         if may_join(counted, codes[i], log_total, cells, i, errors[i], ratio, least):
             joining[count] = i
             count += 1
-        left[i] = errors[i]
-        for a in range(c):
-            carry[a, i] = False
     for i in joining[:count]:
         ratio, least = (for_one[i], for_zero[i]), evidence_to_join(codes[i], background[i], n_items)
         terms = counted, cross, codes[i], log_total

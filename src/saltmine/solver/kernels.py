@@ -169,23 +169,34 @@ def leave_out(data: Data, state: State, s: int, items: Ints, without: WithoutPat
 
 
 @compiled()
-def count_cells(data: Data, without: WithoutPattern, rows: Words, cells: Ints) -> None:
-    """Count open ones, open zeros and all ones among the rows, per class and item; ``cells`` is (3, c, n)."""
-    n = data.columns.shape[0]
-    cells[:] = 0
-    for first in range(0, n, ITEMS_AT_ONCE):
-        last = min(first + ITEMS_AT_ONCE, n)
-        for a in range(len(data.edges) - 1):
-            for w in range(data.edges[a], data.edges[a + 1]):
+def count_cells(data: Data, without: WithoutPattern, rows: Words, classes: Ints, items: Ints, cells: Ints) -> None:
+    """Count open ones, open zeros and all ones among the rows, for these classes and items.
+
+    ``cells`` is (3, classes, n); items that are not asked for stay as they are.
+    """
+    for first in range(0, len(items), ITEMS_AT_ONCE):
+        some = items[first : first + ITEMS_AT_ONCE]
+        for k in range(len(classes)):
+            for i in some:
+                cells[OPEN_ONES, k, i] = 0
+                cells[OPEN_ZEROS, k, i] = 0
+                cells[ONES, k, i] = 0
+            for w in range(data.edges[classes[k]], data.edges[classes[k] + 1]):
                 # A pattern of few rows has none in most words.
                 if rows[w] == ZERO:
                     continue
-                for i in range(first, last):
+                for i in some:
                     column, open_ = data.columns[i, w] & rows[w], without.open_cells[i, w] & rows[w]
                     open_ones = data.row_weights[w] * popcount(open_ & column)
-                    cells[OPEN_ONES, a, i] += open_ones
-                    cells[OPEN_ZEROS, a, i] += data.row_weights[w] * popcount(open_) - open_ones
-                    cells[ONES, a, i] += data.row_weights[w] * popcount(column)
+                    cells[OPEN_ONES, k, i] += open_ones
+                    cells[OPEN_ZEROS, k, i] += data.row_weights[w] * popcount(open_) - open_ones
+                    cells[ONES, k, i] += data.row_weights[w] * popcount(column)
+
+
+@compiled()
+def count_all_cells(data: Data, without: WithoutPattern, rows: Words, cells: Ints) -> None:
+    """Count the cells of all classes and items, (3, c, n)."""
+    count_cells(data, without, rows, np.arange(len(data.edges) - 1), np.arange(len(data.columns)), cells)
 
 
 @compiled(fastmath=True, forceinline=True)
@@ -203,14 +214,11 @@ def weigh_cells(ones: np.uint64, zeros: np.uint64, size: int, begin: int, worth:
 @compiled()
 def weigh_rows(data: Data, without: WithoutPattern, pattern: Pattern, total: float, gains: Floats) -> None:
     """Sum up for every row what the pattern saves there, less its share of S; ``gains`` is (64 W,)."""
-    c, n = pattern.carry.shape
+    c = len(pattern.carry)
     gains[:] = 0.0
-    for i in range(n):
-        n_carriers = 0
-        for a in range(c):
-            n_carriers += pattern.carry[a, i]
-        if n_carriers == 0:
-            continue
+    counts = code_length.count_carriers(pattern.carry)
+    for i in np.flatnonzero(counts):
+        n_carriers = counts[i]
         weight = np.float64(data.costs.weights[i])
         worth = weight * np.log(total / max(pattern.errors[i], 0.5))
         for a in range(c):
@@ -246,7 +254,8 @@ def copy_pattern(new: Pattern, best: Pattern) -> None:
         best.rows[w] = new.rows[w]
     for i in range(n):
         best.errors[i] = new.errors[i]
-        for a in range(c):
+    for a in range(c):
+        for i in range(n):
             best.carry[a, i] = new.carry[a, i]
 
 
@@ -270,7 +279,7 @@ def fit_pattern(
     """
     costs = data.costs
     c, n = best.carry.shape
-    cells = np.empty((3, c, n), dtype=np.int64)
+    every_item = np.arange(n)
     gains = np.empty(64 * len(start))
     ratios = np.zeros(n), np.zeros(n)
     used, extra = state.used.copy(), state.extra.copy()
@@ -280,29 +289,47 @@ def fit_pattern(
     items, length = 0, np.inf
     least = stats.min_rows(data.class_sizes.sum())
     for turn in range(rounds):
-        count_cells(data, without, new.rows, cells)
         by_class = rows_by_class(data, new.rows)
         used[s] = by_class.sum()
+        # Classes without rows have nothing to say: what all others carry, all carry.
+        using = np.flatnonzero(by_class)
+        cells, carry = np.empty((3, len(using), n), dtype=np.int64), np.empty((len(using), n), dtype=np.bool_)
+        count_cells(data, without, new.rows, using, every_item, cells)
+        own = code_length.costs_of_classes(costs, using)
         log_total = np.log(others + used[s] + code_length.count_errors(costs, new.errors))
-        seen = ItemsWithout(costs, cells, without.background, without.errors, log_total, may_alter)
+        seen = ItemsWithout(own, cells, without.background, without.errors, log_total, may_alter[using])
         is_typical = typical and stats.is_typical(used[s], data.class_sizes.sum())
-        choose_items(seen, ratios, 0 if is_typical else items, new.carry, new.errors)
-        items = stats.count_items(costs, new.carry)
+        choose_items(seen, ratios, 0 if is_typical else items, carry, new.errors)
+        items = stats.count_items(own, carry)
         if items < 2 or used[s] < least:
             break
+        carry_in_all(using, carry, new.carry)
         if turn > 0:
-            extra[s] = code_length.pattern_extra(costs, cells, new.carry)
+            extra[s] = code_length.pattern_extra(own, cells, carry)
             now = state_length(costs, used, extra, new.errors)
             if now >= length - 1e-9:
                 break
             length = now
             copy_pattern(new, best)
-        density = stats.pattern_density(costs, cells, new.carry)
+        density = stats.pattern_density(own, cells, carry)
         stats.log_likelihood_ratios(without.background, density, ratios[0], ratios[1])
         total = others + used[s] + code_length.count_errors(costs, new.errors)
         weigh_rows(data, without, new, total, gains)
         choose_rows(data, gains, np.log(total / used[s]), new.rows)
     return length
+
+
+@compiled()
+def carry_in_all(classes: Ints, carry: Bools, whole: Bools) -> None:
+    """Fill in which classes carry every item, (c, n), from those of some of them: what all of these carry, all do."""
+    n = carry.shape[1]
+    counts = code_length.count_carriers(carry)
+    for a in range(len(whole)):
+        for i in range(n):
+            whole[a, i] = counts[i] == len(classes)
+    for k in range(len(classes)):
+        for i in range(n):
+            whole[classes[k], i] = carry[k, i]
 
 
 @compiled()
@@ -312,13 +339,14 @@ def fit_rows(data: Data, state: State, s: int, without: WithoutPattern, carry: B
     cells, gains = np.empty((3, c, n), dtype=np.int64), np.empty(64 * len(rows))
     others = state.used.sum() - state.used[s]
     pattern = Pattern(rows, carry, without.errors.copy())
+    every_class, items = np.arange(c), np.flatnonzero(code_length.count_carriers(carry))
     for _ in range(rounds):
-        count_cells(data, without, rows, cells)
+        count_cells(data, without, rows, every_class, items, cells)
         used = count_rows(data.row_weights, rows, 0, len(rows))
         if used < stats.min_rows(data.class_sizes.sum()):
             rows[:] = ZERO
             break
-        for i in range(n):
+        for i in items:
             pattern.errors[i] = without.errors[i]
             for a in range(c):
                 if carry[a, i]:
@@ -362,6 +390,7 @@ def item_evidence(
     """Fill in the evidence of every item, (n,): its cells in these rows against chance, which knows both margins."""
     for i in range(len(shown)):
         shown[i] = 0.0
+    for i in np.flatnonzero(code_length.count_carriers(carry)):
         if not 0.0 < without.background[i] < 1.0:
             continue
         odds = without.background[i] / (1.0 - without.background[i])
@@ -377,9 +406,9 @@ def item_evidence(
 @compiled()
 def evidence_of(data: Data, without: WithoutPattern, rows: Words, carry: Bools) -> float:
     """Return the evidence that the items of a pattern go together."""
-    cells = np.empty((3, *carry.shape), dtype=np.int64)
-    count_cells(data, without, rows, cells)
-    shown = np.empty(carry.shape[1])
+    c, n = carry.shape
+    cells, shown = np.empty((3, c, n), dtype=np.int64), np.empty(n)
+    count_cells(data, without, rows, np.arange(c), np.flatnonzero(code_length.count_carriers(carry)), cells)
     density = stats.rounded_density(stats.pattern_density(data.costs, cells, carry))
     item_evidence(data, without, rows, carry, density, shown)
     return stats.pattern_evidence(data.costs, carry, shown, data.class_sizes, rows_by_class(data, rows))
@@ -457,9 +486,10 @@ def cover(state: State, s: int, i: int, begin: int, end: int) -> None:
 def take_out(data: Data, state: State, s: int) -> None:
     """Remove a pattern from the state, but for the errors that it leaves behind."""
     bit = ONE << np.uint64(s % 64)
+    items = np.flatnonzero(code_length.count_carriers(state.carry[s]))
     for a in range(len(data.edges) - 1):
         begin, end = data.edges[a], data.edges[a + 1]
-        for i in range(data.columns.shape[0]):
+        for i in items:
             if not state.carry[s, a, i]:
                 continue
             state.masks[a, i, s // 64] &= ~bit
@@ -480,8 +510,8 @@ def take_out(data: Data, state: State, s: int) -> None:
 def put(data: Data, state: State, s: int, without: WithoutPattern, rows: Words, carry: Bools) -> None:
     """Make this pattern number ``s``, of which there is none yet. ``without`` must be the data as it is."""
     c, n = carry.shape
-    cells = np.empty((3, c, n), dtype=np.int64)
-    count_cells(data, without, rows, cells)
+    cells, items = np.empty((3, c, n), dtype=np.int64), np.flatnonzero(code_length.count_carriers(carry))
+    count_cells(data, without, rows, np.arange(c), items, cells)
     state.used[s] = count_rows(data.row_weights, rows, 0, len(rows))
     state.extra[s] = code_length.pattern_extra(data.costs, cells, carry)
     for w in range(len(rows)):
@@ -492,6 +522,7 @@ def put(data: Data, state: State, s: int, without: WithoutPattern, rows: Words, 
     for a in range(c):
         for i in range(n):
             state.carry[s, a, i] = carry[a, i]
+        for i in items:
             if carry[a, i]:
                 state.errors[i] += cells[OPEN_ZEROS, a, i] - cells[OPEN_ONES, a, i]
                 state.masks[a, i, s // 64] |= bit

@@ -185,7 +185,7 @@ class RowBlock:
 
     def _cells(self, s: int, rows: Words) -> Ints:
         cells = np.empty((3, *self.state.carry.shape[1:]), dtype=np.int64)
-        kernels.count_cells(self.data, self._leave_out(s), rows, cells)
+        kernels.count_all_cells(self.data, self._leave_out(s), rows, cells)
         return cells
 
     def _rows(self, s: int, rule: RowRule) -> Words:
