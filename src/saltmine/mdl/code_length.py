@@ -193,7 +193,8 @@ def pattern_extra(costs: Costs, cells: Ints, carry: Bools) -> float:
     """Return the code table entry of a pattern and its specificity; ``carry`` is (c, n)."""
     extra = 0.0
     n_carriers = count_carriers(carry)
-    for i in np.flatnonzero(n_carriers):
+    items: Ints = np.flatnonzero(n_carriers)
+    for i in items:
         if n_carriers[i] == len(carry):
             extra += costs.weights[i] * costs.codes[i]
         else:

@@ -173,7 +173,7 @@ def choose_items(
     counted, cross, codes = items.costs.counted, items.costs.cross, items.costs.codes
     background, cells, errors, may_alter = items.background, items.cells, items.errors, items.may_alter
     log_total, (for_one, for_zero) = items.log_total, ratios
-    # Most items have more zeros than ones in every class; class by class, in the order of the memory, that is soon seen.
+    # Most items have more zeros than ones in every class. Class by class, in the order of memory, that is soon seen.
     pays = np.zeros(n, dtype=np.bool_)
     for a in range(c):
         for i in range(n):

@@ -486,7 +486,7 @@ def cover(state: State, s: int, i: int, begin: int, end: int) -> None:
 def take_out(data: Data, state: State, s: int) -> None:
     """Remove a pattern from the state, but for the errors that it leaves behind."""
     bit = ONE << np.uint64(s % 64)
-    items = np.flatnonzero(code_length.count_carriers(state.carry[s]))
+    items: Ints = np.flatnonzero(code_length.count_carriers(state.carry[s]))
     for a in range(len(data.edges) - 1):
         begin, end = data.edges[a], data.edges[a + 1]
         for i in items:

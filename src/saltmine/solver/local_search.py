@@ -7,9 +7,8 @@ sets of the cells that are covered once and twice, so no move costs more for the
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -57,6 +56,17 @@ FREE, FIXED, TYPICAL = 0, 1, 2
 LEAST = 1e-6
 
 
+class Kept(NamedTuple):
+    """A pattern as it was."""
+
+    slot: int
+    rows: Words  # (W,)
+    carry: Bools  # (c, n)
+    version: int
+    alike: Bools  # (c,)
+    sort: int
+
+
 class LocalSearch:
     """A binary model that can be improved.
 
@@ -87,6 +97,8 @@ class LocalSearch:
         self.state = make_state(bits.columns, bits.item_counts, model.rank + 16, c)
         # Classes that may not add items of their own to a pattern, and what kind of pattern it is to the search.
         self._alike = np.zeros((len(self.state.used), c), dtype=bool)
+        # The items that any class carries.
+        self._items = np.zeros((len(self.state.used), n), dtype=bool)
         self._sort = np.full(len(self.state.used), FREE, dtype=np.int8)
         self.strata = _make_strata(bits)
         self._stratum_of = np.unpackbits(self.strata.view(np.uint8), axis=1, bitorder="little").argmax(axis=0)
@@ -120,6 +132,7 @@ class LocalSearch:
         self.state = grown._replace(covered=old.covered, covered_twice=old.covered_twice, errors=old.errors)
         self._version = np.concatenate([self._version, np.zeros(size + count, dtype=np.int64)])
         self._alike = np.concatenate([self._alike, np.zeros((size + count, self._alike.shape[1]), dtype=bool)])
+        self._items = np.concatenate([self._items, np.zeros((size + count, self._items.shape[1]), dtype=bool)])
         self._sort = np.concatenate([self._sort, np.full(size + count, FREE, dtype=np.int8)])
 
     def _total(self) -> float:
@@ -148,10 +161,9 @@ class LocalSearch:
 
         Only items are looked at that it carries, or that have changed since: all others are as they were.
         """
-        carried: Bools = np.logical_or.reduce(self.state.carry[s], axis=0)
-        self._changed |= carried
+        self._changed |= self._items[s]
         kernels.leave_out(self.data, self.state, s, np.flatnonzero(self._changed), self._without)
-        self._changed = carried
+        self._changed = self._items[s].copy()
         return self._without
 
     def _put(self, s: int, rows: Words, carry: Bools) -> None:
@@ -160,12 +172,14 @@ class LocalSearch:
 
     def _put_into(self, s: int, without: WithoutPattern, rows: Words, carry: Bools) -> None:
         kernels.put(self.data, self.state, s, without, rows, carry)
-        self._changed |= np.logical_or.reduce(carry, axis=0)
+        np.logical_or.reduce(carry, axis=0, out=self._items[s])
+        self._changed |= self._items[s]
         self._version[s] += 1
 
     def _take_out(self, s: int) -> None:
         """Take a pattern out of the state, but for the errors that it leaves behind."""
-        self._changed |= np.logical_or.reduce(self.state.carry[s], axis=0)
+        self._changed |= self._items[s]
+        self._items[s] = False
         kernels.take_out(self.data, self.state, s)
 
     def _take_away(self, *patterns: int) -> None:
@@ -210,10 +224,9 @@ class LocalSearch:
         """
         self._make_room(len(starts))
         before, errors = self.length, self.state.errors.copy()
-        kept = [(s, int(self._version[s]), self.state.usage[s].copy(), self.state.carry[s].copy()) for s in old]
+        kept = [self._keep(s) for s in old]
         for s in old:
             self._take_out(s)
-        alike, sort = self._alike[list(old)], self._sort[list(old)]
         if len(old) != 1 or len(starts) != 1:
             self._alike[list(old)], self._sort[list(old)] = False, FREE
         new, fitted = list[int](), True
@@ -239,13 +252,22 @@ class LocalSearch:
             new = [s for s in new if self.state.used[s]]
         for s in new:
             self._take_out(s)
-        for s, version, rows, carry in kept:
-            self._put(s, rows, carry)
-            self._version[s] = version
-        self._alike[list(old)], self._sort[list(old)] = alike, sort
-        self.state.errors[:] = errors
-        self.length = before
+        self._restore(kept, before, errors)
         return False
+
+    def _keep(self, s: int) -> Kept:
+        """Return a pattern as it is, to put it back later."""
+        state = self.state
+        rows, carry, alike = state.usage[s].copy(), state.carry[s].copy(), self._alike[s].copy()
+        return Kept(s, rows, carry, int(self._version[s]), alike, int(self._sort[s]))
+
+    def _restore(self, kept: Iterable[Kept], length: float, errors: Ints) -> None:
+        """Put patterns back into their slots, which are empty; f and the errors were these with them."""
+        for old in kept:
+            self._put(old.slot, old.rows, old.carry)
+            self._version[old.slot], self._alike[old.slot], self._sort[old.slot] = old.version, old.alike, old.sort
+        self.state.errors[:] = errors
+        self.length = length
 
     def _keep_shown(self, s: int) -> bool:
         """Fit a pattern again with classes alike that are not shown to differ; returns whether it is still there."""
@@ -304,38 +326,45 @@ class LocalSearch:
 
     def _touched(self, changed: Sequence[int]) -> list[int]:
         on = self.patterns()
-        items, rows = self._overlaps(on)
-        among = np.isin(on, changed)
-        touched = ((items > 0) & (rows > 0))[:, among].any(axis=1) | among
+        items, rows = self._overlaps(on, [s for s in changed if self.state.used[s]])
+        touched = ((items > 0) & (rows > 0)).any(axis=1) | np.isin(on, changed)
         return [s for s, is_touched in zip(on, touched, strict=True) if is_touched]
 
-    def _overlaps(self, on: Sequence[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the items and the rows that patterns have in common."""
-        carry = np.logical_or.reduce(self.state.carry[on], axis=1)
-        rows = np.unpackbits(self.state.usage[on].view(np.uint8), axis=1)
-        return _shared(carry, self.data.costs.weights), _shared(rows, np.repeat(self.data.row_weights, 64))
+    def _overlaps(self, on: Sequence[int], others: Sequence[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the items and the rows that patterns have in common with others, (on, others) each."""
+        items, rows = (np.empty((len(on), len(others)), dtype=np.float32) for _ in range(2))
+        carried, usage = self._items[on], self.state.usage[on]
+        for k, t in enumerate(others):
+            own = np.flatnonzero(self._items[t])
+            items[:, k] = carried[:, own] @ self.data.costs.weights[own]
+            rows[:, k] = count_bits(usage & self.state.usage[t], self.data.row_weights)
+        return items, rows
+
+    def _sizes(self, on: Sequence[int]) -> tuple[Ints, Ints]:
+        """Return how many items and rows patterns have."""
+        return self._items[on] @ self.data.costs.weights, self.state.used[on]
 
     def _count_items(self, carried: Bools) -> int:
         return int(self.data.costs.weights @ carried)
 
-    def _similarity(self, on: Sequence[int]) -> NDArray[np.float32]:
-        """Return the shares of common items and of common rows, of the smaller pattern, added up.
+    def _similarity(self, on: Sequence[int], others: Sequence[int]) -> NDArray[np.float32]:
+        """Return the shares of common items and of common rows, of the smaller pattern, added up, (on, others).
 
         Both are shares of what chance leaves: patterns that half of all items belong to share a quarter anyway.
         """
-        similar = np.zeros((len(on), len(on)), dtype=np.float32)
-        for shared, whole in zip(self._overlaps(on), self.bits.weights.shape[::-1], strict=True):
-            size = np.maximum(np.diag(shared), 1)
-            smaller = np.minimum.outer(size, size)
+        similar = np.zeros((len(on), len(others)), dtype=np.float32)
+        sizes = zip(self._sizes(on), self._sizes(others), self.bits.weights.shape[::-1], strict=True)
+        for shared, (size, other_size, whole) in zip(self._overlaps(on, others), sizes, strict=True):
+            smaller = np.minimum.outer(size, other_size)
             # What two sets of these sizes share by chance makes them no more similar.
-            by_chance = np.minimum(np.outer(size, size) / whole, smaller - 1)
+            by_chance = np.minimum(np.outer(size, other_size) / whole, smaller - 1)
             similar += np.maximum(shared - by_chance, 0) / (smaller - by_chance)
         return similar
 
     def merge(self) -> bool:
         """Try overlapping pairs of patterns as one, the most similar first; the typical row is apart."""
         on = [s for s in self.patterns() if not self.is_typical(s)]
-        similar = self._similarity(on)
+        similar = self._similarity(on, on)
         first, second = np.nonzero(np.triu(similar, 1) >= OVERLAP)
         merged = set[int]()
         for k in np.argsort(-similar[first, second], kind="stable"):
@@ -352,25 +381,24 @@ class LocalSearch:
         return bool(merged)
 
     def _smaller(self, s: int, t: int) -> int:
-        area = {k: int(self.state.used[k]) * self._count_items(self.state.carry[k].any(axis=0)) for k in (s, t)}
+        area = {k: int(self.state.used[k]) * self._count_items(self._items[k]) for k in (s, t)}
         return min(area, key=area.__getitem__)
 
     def _try_without(self, s: int) -> bool:
         """Try to drop a pattern and let those that share its rows or items take over, before f is compared."""
-        saved, version, before = copy.deepcopy(self.state), self._version.copy(), self.length
-        alike, sort = self._alike.copy(), self._sort.copy()
         on = self.patterns()
-        similar = self._similarity(on)[on.index(s)]
+        similar = self._similarity(on, [s])[:, 0]
         nearby = [on[k] for k in np.argsort(-similar, kind="stable")[: NEARBY + 1] if on[k] != s and similar[k] > 0]
+        kept, before, errors = [self._keep(t) for t in (s, *nearby)], self.length, self.state.errors.copy()
         self._take_away(s)
         self.length = self._total()
         for t in nearby:
             self._refit_one(t)
         if self.length < before - LEAST:
             return True
-        self.state, self._version, self.length = saved, version, before
-        self._changed[:] = True
-        self._alike, self._sort = alike, sort
+        for t in nearby:
+            self._take_out(t)
+        self._restore(kept, before, errors)
         return False
 
     def split(self) -> bool:
@@ -409,7 +437,7 @@ class LocalSearch:
         if not part.any() or not rest.any():
             return False
         on = [t for t in self.patterns() if t != s]
-        similar = [self._count_items(self.state.carry[t].any(axis=0) & self.state.carry[s, a]) for t in on]
+        similar = [self._count_items(self._items[t] & self.state.carry[s, a]) for t in on]
         if self._replace([s], [rest, part]) or self._replace([s], [rest]):
             return True
         if not on or max(similar) == 0:
@@ -745,10 +773,3 @@ def _make_strata(bits: BitMatrix) -> Words:
     sizes = bits.row_sizes
     stratum = size_strata(sizes, bits.weights.rows)
     return bits.layout.pack(stratum == np.arange(int(stratum.max(initial=0)) + 1)[:, None])
-
-
-def _shared(sets: NDArray[Any], weights: Ints) -> NDArray[np.float32]:
-    """Return the weight that every two sets, (k, size), have in common."""
-    members = sets.astype(np.float32)
-    shared: NDArray[np.float32] = (members * weights.astype(np.float32)) @ members.T
-    return shared
