@@ -487,7 +487,11 @@ class LocalSearch:
         """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
         if self.is_typical(s):
             return np.inf
-        return max(self.together(s), self._use_evidence(self.state.carry[s], int(self.state.used[s])))
+        together = self.together(s)
+        # What is enough need not be more.
+        if together >= -self.log_alpha:
+            return together
+        return max(together, self._use_evidence(self.state.carry[s], int(self.state.used[s])))
 
     def is_typical(self, s: int) -> bool:
         """Say whether a pattern is the typical row, which needs no evidence."""

@@ -117,13 +117,18 @@ class RowBlock:
         self._strata = layout.pack(stratum == np.arange(int(by_size.strata.max()) + 1)[:, None])
         self.state = make_state(columns, np.zeros(n, dtype=np.int64), rank, len(self._edges) - 1)
         self._without = make_without(columns)
-        self._left_out = -1
+        c = len(self._edges) - 1
+        self._items = np.zeros((rank, n), dtype=bool)
+        # The cells of all rows without the pattern that is left out, and the items to look at for another one.
+        self._whole = np.zeros((3, c, n), dtype=np.int64)
+        self._left_out, self._changed = -1, np.ones(n, dtype=bool)
 
     # ------------------------------------------------------------ one pattern
 
     def look(self, s: int) -> tuple[Ints, Ints]:
-        """Count the cells without pattern ``s``: of all rows, and of those that use it, (3, c, n) each."""
-        return self._cells(s, self.data.row_mask), self._cells(s, self.state.usage[s])
+        """Count the cells without pattern ``s``: of all rows, (3, n), and of those that use it, (3, c, n)."""
+        self._leave_out(s)
+        return self._whole.sum(axis=1), self._cells(s, self.state.usage[s])
 
     def choose(self, s: int, rule: RowRule) -> RowSums:
         """Sum up the rows that would use pattern ``s``; nothing changes yet."""
@@ -137,13 +142,17 @@ class RowBlock:
         kernels.item_evidence(self.data, without, self.state.usage[s], carry, density, shown)
         return shown
 
-    def count_carriers(self, rule: CarrierRule) -> tuple[Ints, Ints]:
-        """Count the rows that carry a pattern, (G, c), and how often they have each item, (G, c, n)."""
-        rows = self._carriers(rule)
-        edges = [slice(begin, end) for begin, end in pairwise(self._edges)]
-        columns, weights = self.data.columns, self.data.row_weights
+    def count_carriers(self, rule: CarrierRule) -> Ints:
+        """Count the rows that carry a pattern, (G, c)."""
+        counts: Ints = kernels.count_by_stratum(self.data, self._strata, self._carriers(rule))
+        return counts
+
+    def count_hits(self, rule: CarrierRule, items: Indices) -> Ints:
+        """Count how often the rows that carry a pattern have each of these items, (G, c, k)."""
+        rows, edges = self._carriers(rule), [slice(begin, end) for begin, end in pairwise(self._edges)]
+        columns, weights = self.data.columns[items], self.data.row_weights
         hits = [[count_bits(columns[:, of] & group[of], weights[of]) for of in edges] for group in self._strata & rows]
-        return kernels.count_by_stratum(self.data, self._strata, rows), np.array(hits)
+        return np.array(hits)
 
     def count_strata(self) -> Ints:
         """Count all rows, (G, c)."""
@@ -171,16 +180,21 @@ class RowBlock:
         rows = self.state.usage[s].copy() if rule is None else self._rows(s, rule)
         for a in np.flatnonzero(dropped):
             rows[self._edges[a] : self._edges[a + 1]] = 0
-        without = self._leave_out(s)
+        without, before = self._leave_out(s), self._items[s].copy()
         kernels.take_out(self.data, self.state, s)
         kernels.put(self.data, self.state, s, without, rows, carry)
+        np.logical_or.reduce(carry, axis=0, out=self._items[s])
+        self._changed |= before | self._items[s]
         self._left_out = -1
 
     def _leave_out(self, s: int) -> WithoutPattern:
-        """Look at the data without pattern ``s``, once between two changes."""
+        """Look at the data without pattern ``s``, once between two changes; only at items that look different."""
         if self._left_out != s:
-            kernels.leave_out(self.data, self.state, s, np.arange(len(self.data.columns)), self._without)
-            self._left_out = s
+            items = np.flatnonzero(self._changed | self._items[s])
+            kernels.leave_out(self.data, self.state, s, items, self._without)
+            classes = np.arange(len(self._edges) - 1)
+            kernels.count_cells(self.data, self._without, self.data.row_mask, classes, items, self._whole)
+            self._left_out, self._changed = s, self._items[s].copy()
         return self._without
 
     def _cells(self, s: int, rows: Words) -> Ints:

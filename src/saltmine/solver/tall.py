@@ -128,8 +128,8 @@ def _collect(tall: TallModel, labels: Labels, found: Solution) -> Found:
         together=np.array([tall.together(s) for s in kept]),
         choice=np.array([tall.item_choice(s) for s in kept]),
         use=use_log_p(carriers, labels.numbers, labels.n_classes, tall.strata_of_rows()),
-        added=np.array([tall.added_log_p(s)[1] for s in kept]).reshape(shape).T,
-        adding=np.array([tall.added_log_p(s)[2] for s in kept], dtype=bool).reshape(shape).T,
+        added=np.array([tall.added_log_p(s) for s in kept]).reshape(shape).T,
+        adding=np.array([tall.adding(s) for s in kept], dtype=bool).reshape(shape).T,
     )
     scores = tested.scores(gain, added_gain, tall.log_alpha)
     if len(model.V) < labels.n_classes:

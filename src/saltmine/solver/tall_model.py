@@ -188,7 +188,7 @@ class TallModel:
     def _new_view(self, s: int) -> View:
         parts = zip(*self.executor.query(RowBlock.look, s), strict=True)
         whole, cells = (np.sum(part, axis=0) for part in parts)
-        open_ones, open_zeros, ones = whole.sum(axis=1)
+        open_ones, open_zeros, ones = whole
         size = open_ones + open_zeros
         covered_zeros = self.class_sizes.sum() - ones - open_zeros
         background = np.where(size > 0, open_ones / np.maximum(size, 1), 1.0)
@@ -281,7 +281,11 @@ class TallModel:
 
     def pattern_evidence(self, s: int) -> float:
         """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
-        return np.inf if self._is_typical(s, int(self.used[s].sum())) else max(self.together(s), self._use_evidence(s))
+        if self._is_typical(s, int(self.used[s].sum())):
+            return np.inf
+        together = self.together(s)
+        # What is enough need not be more.
+        return together if together >= -self.log_alpha else max(together, self._use_evidence(s))
 
     def _is_typical(self, s: int, used: int) -> bool:
         return bool(self._typical[s] and stats.is_typical(used, int(self.class_sizes.sum())))
@@ -311,7 +315,7 @@ class TallModel:
     def _use_evidence(self, s: int) -> float:
         if not self._may_alter.any():
             return -np.inf
-        log_p = log_p_values(self._count_carriers(s)[0], self._all_rows)
+        log_p = self.use_log_p(s)
         return float(-log_p.min() - self.item_choice(s) - np.log(len(log_p)))
 
     def carrier_rule(self, s: int) -> CarrierRule:
@@ -323,34 +327,43 @@ class TallModel:
         price = float(np.log(total / max(int(self.used[s].sum()), 1))) if shared.sum() >= 2 else -np.inf
         return CarrierRule(shared, worth, price)
 
-    def _count_carriers(self, s: int) -> tuple[Ints, Ints]:
-        """Count the rows that carry a pattern, (G, c), and how often they have each item, (G, c, n)."""
-        parts = zip(*self.executor.query(RowBlock.count_carriers, self.carrier_rule(s)), strict=True)
-        rows, hits = (np.sum(part, axis=0) for part in parts)
-        return rows, hits
+    def _count_carriers(self, s: int) -> Ints:
+        """Count the rows that carry a pattern, (G, c)."""
+        rows: Ints = np.sum(self.executor.query(RowBlock.count_carriers, self.carrier_rule(s)), axis=0)
+        return rows
 
-    def added_log_p(self, s: int) -> tuple[Floats, Floats, Bools]:
-        """Test the use of a pattern and what every class adds to it, (c,) each; and say where it adds anything."""
-        carry = self.carry[s]
-        shared = carry.all(axis=0)
-        rows, hits = self._count_carriers(s)
-        adding = (carry & ~shared).any(axis=1)
-        items = ~shared & (self.item_counts > 0)
+    def use_log_p(self, s: int) -> Floats:
+        """Test that more rows of each class carry a pattern than of the others, (c,)."""
+        log_p: Floats = log_p_values(self._count_carriers(s), self._all_rows)
+        return log_p
+
+    def added_log_p(self, s: int) -> Floats:
+        """Test what every class adds to a pattern, (c,)."""
+        carry, shared = self.carry[s], self.carry[s].all(axis=0)
+        items = np.flatnonzero(carry.any(axis=0) & ~shared)
+        if not len(items):
+            return np.zeros(len(carry))
+        rows = self._count_carriers(s)
+        hits = np.sum(self.executor.query(RowBlock.count_hits, self.carrier_rule(s), items), axis=0)
         joined = join_strata(rows.sum(axis=1))
-        of_items = hits[:, :, items]
-        # With sizes: where all items are shared there are none left to test.
-        flat = of_items.reshape(len(hits), len(self.class_sizes) * int(items.sum()))
-        by_group = join(flat, joined).reshape(joined[-1] + 1, *of_items.shape[1:])
-        weights = self.costs.weights[items]
-        added = simes_log_p(by_group, join(rows, joined), weights, carry[:, items], int(weights.sum()))
-        return log_p_values(rows, self._all_rows), added, adding
+        by_group = join(hits.reshape(len(hits), -1), joined).reshape(-1, *hits.shape[1:])
+        # All items that are not shared were there to choose from.
+        n_items = int(self.costs.weights[~shared & (self.item_counts > 0)].sum())
+        return simes_log_p(by_group, join(rows, joined), self.costs.weights[items], carry[:, items], n_items)
+
+    def adding(self, s: int) -> Bools:
+        """Return which classes add items to a pattern, (c,)."""
+        carry = self.carry[s]
+        adds: Bools = np.logical_or.reduce(carry & ~np.logical_and.reduce(carry, axis=0), axis=1)
+        return adds
 
     def claim_evidence(self) -> Floats:
         """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""
         evidence = np.full(self.used.shape, np.inf)
         on = self.patterns()
-        if on and (self.carry & ~self.carry.all(axis=1, keepdims=True)).any():
-            use, added, adding = (np.array(part) for part in zip(*(self.added_log_p(s) for s in on), strict=True))
+        adding = np.array([self.adding(s) for s in on])
+        if adding.any():
+            use, added = (np.array([test(s) for s in on]) for test in (self.use_log_p, self.added_log_p))
             use = np.minimum(use + choices_to_pay(self, on)[:, None], 0.0)
             evidence[on] = np.where(adding, -correct(np.stack([use, added]))[1], np.inf)
         return evidence
