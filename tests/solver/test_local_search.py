@@ -678,7 +678,6 @@ def test_classes_that_a_look_ahead_finds_alike_may_differ_again(monkeypatch):
     before, length, fitted = everything(local), local.length, []
 
     def refit_one(s):
-        local._make_room(100)
         local._alike[s] = True
         fitted.append(s)
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 # Cells of a block of data in memory: of columns, which are folded in every block, and of rows.
 COLUMN_BLOCK_CELLS, ROW_BLOCK_CELLS = 1 << 24, 1 << 23
+# Rows of such a block for every class there is: it counts every item by class, so short blocks of many classes count
+# more cells than they have.
+ROWS_PER_CLASS = 256
 
 
 def column_sources(data: LazyMatrix | BinaryMatrix, client: Client | None, binarize: float | None) -> Sequence[Any]:
@@ -41,7 +44,8 @@ def row_sources(
         edges = data.edges(0, n_threads)
     else:
         m, n = data.shape
-        edges = [0, *(part.stop for part in cut(m, n, min(ROW_BLOCK_CELLS, max(1, m * n // n_threads))))]
+        cells = max(ROW_BLOCK_CELLS, ROWS_PER_CLASS * labels.n_classes * n)
+        edges = [0, *(part.stop for part in cut(m, n, min(cells, max(1, m * n // n_threads))))]
     # The smallest type that holds the classes: the numbers travel with the rows.
     numbers = labels.numbers.astype(np.min_scalar_type(labels.n_classes))
     classes = [numbers[begin:end] for begin, end in pairwise(edges)]

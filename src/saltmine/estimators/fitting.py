@@ -92,8 +92,7 @@ def fit_by_description_length(
             raise ValueError("Data of this size is fitted in blocks, which only algorithm='saltmine' does.")
 
         def search(stacked: StackedMatrix, bits: BitMatrix) -> Solution:
-            operator = _operators(model, team)(stacked.matrix, stacked.blocks, stacked.weights)
-            task = Task(operator, bits, team)
+            task = Task(stacked.matrix, bits, team, _operators(model, team))
 
             def run(settings: SearchSettings) -> Solution:
                 found = SEARCHES[model.algorithm](task, settings)

@@ -28,6 +28,9 @@ START_FACTOR, START_MORE = 1.5, 4
 RAMP, ITERATIONS = 60, 80
 # With this many times more items than rows, items that occur in exactly the same rows show the patterns.
 FEW_ROWS = 100
+# With so many classes, and so many items times classes, the relaxed solve takes all rows for one class: alterations
+# take most of its time and memory, and the moves find them. On smaller, dense tables it finds more with them.
+MANY_CLASSES, MANY_ALTERATIONS = 5, 1 << 14
 # Data of so many cells, times classes, is searched from one start. Smaller data, where starts differ more and take less
 # time, from more: as many as the square root of the share, but no more than six.
 CELLS_OF_ONE_START, MOST_STARTS = 1 << 20, 6
@@ -129,6 +132,15 @@ def _be_quiet(rank: int, iteration: int, max_iter: int, objective: float) -> Non
 
 
 def _relaxed_start(task: Task, settings: SearchSettings) -> tuple[BinaryModel, int, list[float]]:
+    """Solve the relaxed problem, without alterations where there would be too many of them, and round it."""
+    n_items, n_classes = task.bits.shape[1], len(task.bits.blocks)
+    if n_classes < MANY_CLASSES or n_classes * n_items < MANY_ALTERATIONS:
+        return _solve_and_round(task, settings)
+    model, n_iter, history = _solve_and_round(task.merged, replace(settings, alterations=False))
+    return replace(model, V=np.zeros((n_classes, *model.X.shape), dtype=bool)), n_iter, history
+
+
+def _solve_and_round(task: Task, settings: SearchSettings) -> tuple[BinaryModel, int, list[float]]:
     """Solve the relaxed problem at a rank that the spectrum of the data suggests, and round it."""
     m, n = task.data.shape
     limit = min(m, n) if settings.max_rank is None else min(m, n, settings.max_rank)

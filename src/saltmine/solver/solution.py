@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -32,9 +33,21 @@ OnRefine = Callable[[int, float, float], None]
 class Task:
     """What a search in memory works on; shared by all restarts."""
 
-    data: Operator
+    matrix: BinaryMatrix
     bits: BitMatrix
     team: ThreadTeam
+    make_operator: MakeOperator
+
+    @cached_property
+    def data(self) -> Operator:
+        """What the relaxed solve multiplies by."""
+        return self.make_operator(self.matrix, self.bits.blocks, self.bits.weights)
+
+    @cached_property
+    def merged(self) -> Task:
+        """The same with all rows in one class."""
+        bits = BitMatrix(self.matrix, [slice(0, self.bits.shape[0])], self.bits.weights)
+        return replace(self, bits=bits)
 
 
 @dataclass(frozen=True)
@@ -61,7 +74,7 @@ class SearchSettings:
 
     def task(self, matrix: BinaryMatrix, bits: BitMatrix) -> Task:
         """Return the task of a search in this data."""
-        return Task(self.make_operator(matrix, bits.blocks, bits.weights), bits, self.team)
+        return Task(matrix, bits, self.team, self.make_operator)
 
 
 def rescale(on_refine: OnRefine, begin: float, end: float, since: float = 0.0) -> OnRefine:

@@ -6,7 +6,7 @@ the counts of all rows, pattern by pattern, while f falls. Only counts leave a b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -187,7 +187,7 @@ class TallModel:
 
     def _new_view(self, s: int) -> View:
         parts = zip(*self.executor.query(RowBlock.look, s), strict=True)
-        whole, cells = (np.sum(part, axis=0) for part in parts)
+        whole, cells = (add_up(part) for part in parts)
         open_ones, open_zeros, ones = whole
         size = open_ones + open_zeros
         covered_zeros = self.class_sizes.sum() - ones - open_zeros
@@ -202,7 +202,7 @@ class TallModel:
     def _choose(self, s: int, rule: RowRule) -> ChosenRows:
         """Choose the rows of a pattern."""
         parts = zip(*self.executor.query(RowBlock.choose, s, rule), strict=True)
-        counts, cells = (np.sum(part, axis=0) for part in parts)
+        counts, cells = (add_up(part) for part in parts)
         return ChosenRows(rule, np.zeros(len(self.class_sizes), dtype=bool), counts, cells)
 
     def _fit(self, s: int, view: View) -> tuple[float, Fit | None]:
@@ -432,3 +432,20 @@ class TallModel:
         """Return who uses the patterns, (m, r), rows as the blocks have them one after the other."""
         usage: Bools = np.concatenate(self.executor.query(RowBlock.usage_of, self.patterns()))
         return usage
+
+
+def add_up(parts: Sequence[Ints]) -> Ints:
+    """Add up arrays one by one: `numpy.sum` would first make one of them all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> add_up([np.array([1, 2]), np.array([3, 4]), np.array([5, 6])])
+    array([ 9, 12])
+    """
+    if len(parts) == 1:
+        return parts[0]
+    total = parts[0] + parts[1]
+    for part in parts[2:]:
+        total += part
+    return total
