@@ -239,6 +239,8 @@ class LocalSearch:
             if fitted:
                 new.append(s)
                 fitted = not test or self.pattern_evidence(s) >= -self.log_alpha
+                # A typical row that few rows use would be asked for evidence, and others with it.
+                fitted &= new_sort != TYPICAL or self.is_typical(s)
             if not fitted and not force:
                 break
         if old and not new:

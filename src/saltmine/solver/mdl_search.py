@@ -31,9 +31,10 @@ FEW_ROWS = 100
 # With so many classes, and so many items times classes, the relaxed solve takes all rows for one class: alterations
 # take most of its time and memory, and the moves find them. On smaller, dense tables it finds more with them.
 MANY_CLASSES, MANY_ALTERATIONS = 5, 1 << 14
-# Data of so many cells, times classes, is searched from one start. Smaller data, where starts differ more and take less
-# time, from more: as many as the square root of the share, but no more than six.
-CELLS_OF_ONE_START, MOST_STARTS = 1 << 20, 6
+# The work of a start grows with cells and classes, and with the number of patterns, which grows with that of the items.
+# Data of so much work is searched from one start. Smaller data, where starts differ more, from more: as many as the
+# square root of the share, but no more than six.
+WORK_OF_ONE_START, MOST_STARTS = 5 << 26, 6
 # Rounds of moves on the binary model; one or two are the rule.
 MAX_ROUNDS = 5
 
@@ -98,10 +99,10 @@ def count_starts(n_rows: int, n_items: int, n_classes: int) -> int:
 
     Examples
     --------
-    >>> count_starts(100, 40, 2), count_starts(600, 120, 2), count_starts(1000, 1000, 2)
+    >>> count_starts(100, 40, 2), count_starts(3000, 70, 2), count_starts(1000, 1000, 2)
     (6, 3, 1)
     """
-    share = CELLS_OF_ONE_START / (n_rows * n_items * n_classes)
+    share = WORK_OF_ONE_START / (n_rows * n_items**2 * n_classes)
     return min(max(round(math.sqrt(share)), 1), MOST_STARTS)
 
 
@@ -163,7 +164,7 @@ def _solve_and_round(task: Task, settings: SearchSettings) -> tuple[BinaryModel,
 
 def _round(factors: Factors, bits: BitMatrix) -> BinaryModel:
     """Round by f over both thresholds; the local search does not need them to the last digit."""
-    return round_factors(factors.X, factors.V, factors.Y, bits, thresholds=np.array([0.1, 0.3, 0.5, 0.7, 0.9]))[0]
+    return round_factors(factors.X, factors.V, factors.Y, bits, thresholds=np.array([0.3, 0.5, 0.7]))[0]
 
 
 def _improve(local: LocalSearch, settings: SearchSettings, begin: float, end: float) -> None:
