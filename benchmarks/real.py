@@ -4,6 +4,7 @@
     python -m benchmarks.real --tables zoo,vote --methods csalt,paper
     python -m benchmarks.real seeds --tables soybean,zoo       # how much the score depends on the seed
     python -m benchmarks.real --show -o FOLDER                 # tables of stored runs
+    python -m benchmarks.real methods --show --plot FILE.png   # and a picture
 
 Figures of a table and a method:
 
@@ -57,6 +58,20 @@ METHODS: dict[str, Callable[[int], Any]] = {
     "primp": lambda seed: Primp(random_state=seed),
     "diffnorm": lambda seed: DiffNorm(),
     "bernoulli_nb": lambda seed: BernoulliNB(),
+}
+
+# Names, marks and colours of the methods in the picture, and what it shows of them.
+MARKS = {
+    "bernoulli_nb": ("BernoulliNB", "x", "#777777"),
+    "diffnorm": ("DiffNorm", "^", "#b8860b"),
+    "primp": ("Primp", "s", "#5b8db8"),
+    "paper": ('CSalt(algorithm="paper")', "D", "#b05a7a"),
+    "csalt": ("CSalt", "o", "#1b7a5a"),
+}
+DRAWN = {
+    "train": "description, all rows\n(less is better)",
+    "test": "description, held-out rows\n(less is better)",
+    "predict": "accuracy, held-out rows\n(more is better)",
 }
 
 # ---------------------------------------------------------------------- tables
@@ -189,6 +204,29 @@ def table_of_seeds(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
     return ["table", "seeds", "least", "most", "spread"], lines
 
 
+def draw(rows: list[Row], path: Path) -> None:
+    """Draw the figures of every table, a mark per method."""
+    import matplotlib.pyplot as plt
+
+    runs = pd.DataFrame(rows).groupby(["case", "method"], sort=False)[list(DRAWN)].mean()
+    tables = list(dict.fromkeys(runs.index.get_level_values("case")))[::-1]
+    figure, axes = plt.subplots(
+        1, len(DRAWN), figsize=(11, 0.6 + 0.36 * len(tables)), sharey=True, layout="constrained"
+    )
+    for axis, (name, title) in zip(axes, DRAWN.items(), strict=True):
+        for method, (label, marker, colour) in MARKS.items():
+            of_method = runs[name].xs(method, level="method") if method in runs.index.unique("method") else pd.Series()
+            of_method = of_method.reindex(tables)
+            axis.plot(of_method, np.arange(len(tables)), marker, color=colour, label=label, markersize=7, alpha=0.9)
+        axis.set(title=title, yticks=np.arange(len(tables)), yticklabels=tables)
+        axis.grid(axis="y", color="0.9")
+        axis.spines[["top", "right", "left"]].set_visible(False)
+        axis.tick_params(axis="y", length=0)
+    figure.legend(*axes[-1].get_legend_handles_labels(), loc="outside lower center", ncols=len(MARKS), frameon=False)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
 def _number(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.3f}" if value < 10 else f"{value:.1f}"
 
@@ -254,6 +292,7 @@ def main() -> None:
     parser.add_argument("--resume", action="store_true", help="keep the stored runs and add what is missing")
     parser.add_argument("--show", action="store_true", help="measure nothing; print the tables of stored runs")
     parser.add_argument("--markdown", action="store_true", help="print the tables as markdown")
+    parser.add_argument("--plot", type=Path, help="draw the part methods into this file")
     parser.add_argument("-o", "--output", type=Path, default=Path("out/real"), help="folder for the runs")
     args = parser.parse_args()
     for part in args.parts or PARTS:
@@ -263,6 +302,8 @@ def main() -> None:
         if not rows:
             print(f"{part}: no runs.")
             continue
+        if args.plot and part == "methods":
+            draw(rows, args.plot)
         columns, lines = PARTS[part](rows)
         if args.markdown:
             print(markdown_table(columns, lines))

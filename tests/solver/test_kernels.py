@@ -194,3 +194,24 @@ def test_rows_of_groups_and_cells_are_those_of_the_matrix():
     layout, items = case.bits.layout, np.array([7, 2, 5])
     cells = kernels.unpack_cells(case.local.data.columns, items, layout.places)
     np.testing.assert_array_equal(cells, case.matrix[np.ix_(layout.rows, items)])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cells_of_some_classes_and_items_are_those_of_all(seed):
+    case = Case(seed)
+    data, without, rows = case.local.data, case.local._leave_out(0), case.pack(case.model.Y[:, 0])
+    c, n = case.carry[0].shape
+    whole, some = np.empty((3, c, n), dtype=np.int64), np.full((3, 1, n), -1)
+    kernels.count_all_cells(data, without, rows, whole)
+    items = np.array([1, 4, 11])
+    kernels.count_cells(data, without, rows, np.array([c - 1]), items, some)
+    np.testing.assert_array_equal(some[:, 0, items], whole[:, c - 1, items])
+    assert (np.delete(some, items, axis=2) == -1).all()
+    assert whole[:, c - 1, items].any()
+
+
+def test_what_all_classes_with_rows_carry_all_classes_carry():
+    carry = np.array([[True, True, False], [True, False, False]])
+    whole = np.zeros((4, 3), dtype=bool)
+    kernels.carry_in_all(np.array([1, 3]), carry, whole)
+    assert whole.tolist() == [[True, False, False], [True, True, False], [True, False, False], [True, False, False]]

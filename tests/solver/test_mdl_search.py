@@ -6,9 +6,10 @@ import scipy.sparse as sp
 
 from saltmine import CSalt, Primp
 from saltmine.compiled import compiled
-from saltmine.datasets import make_planted
+from saltmine.datasets import make_class_patterns, make_planted
 from saltmine.fitted.summary import Summary
 from saltmine.metrics import alteration_recall, class_rank, f_measure
+from saltmine.solver import mdl_search
 from saltmine.solver.mdl_search import MOST_STARTS
 
 
@@ -265,3 +266,38 @@ def test_what_rows_settle_on_is_still_shown(seed):
     model = CSalt(random_state=seed).fit(X, rng.integers(0, 2, 160))
     is_shown = (model.pattern_evidence_ >= -np.log(model.alpha)) | (model.use_q_values_ <= model.alpha).any(axis=0)
     assert (is_shown | model.typical_).all()
+
+
+def recovered(components, planted):
+    """Return the mean over planted item sets of the largest Jaccard similarity with a found one."""
+    found = np.asarray(components, dtype=np.int64)
+    shared = planted.astype(np.int64) @ found.T
+    either = planted.sum(axis=1)[:, None] + found.sum(axis=1) - shared
+    return float((shared / np.maximum(either, 1)).max(axis=1).mean())
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_patterns_of_many_classes_are_found_with_and_without_alterations_in_the_relaxed_solve(merged, monkeypatch):
+    made = make_class_patterns(6, 150, 400, n_patterns=4, random_state=0)
+    monkeypatch.setattr(mdl_search, "MANY_ALTERATIONS", 0 if merged else 1 << 30)
+    model = CSalt(random_state=0).fit(made.X, made.y)
+    planted = np.zeros((24, 400), dtype=bool)
+    for k, items in enumerate(items for of_class in made.patterns for items in of_class):
+        planted[k, items] = True
+    assert recovered(model.components_, planted) > 0.9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_classes_of_one_or_two_rows_do_no_harm(seed):
+    planted = make_planted(120, [400, 400], 5, noise=0.02, random_state=seed)
+    labels = planted.y.astype(str).astype(object)
+    two_classes = CSalt(random_state=0).fit(planted.X, labels)
+    few = np.random.default_rng(seed).choice(len(labels), 12, replace=False)
+    # Four classes of two rows, and four of one.
+    labels[few] = [f"rare {k // 2 if k < 8 else k}" for k in range(12)]
+    model = CSalt(random_state=0).fit(planted.X, labels)
+    truth = two_classes.components_
+    assert recovered(model.components_, truth) > 0.95
+    assert len(model.classes_) == 10
+    # Two rows show nothing that only they have.
+    assert not model.alterations_[2:].any()

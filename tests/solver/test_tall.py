@@ -355,7 +355,7 @@ def test_a_tall_model_agrees_with_a_local_search_that_holds_all_rows(data, in_bl
             assert tall_model.pattern_evidence(k) == pytest.approx(whole.pattern_evidence(s))
             assert tall_model.together(k) == pytest.approx(whole.together(s))
             assert tall_model.item_choice(k) == pytest.approx(whole.item_choice(s))
-            use, added, adding = tall_model.added_log_p(k)
+            use, added, adding = (test(k) for test in (tall_model.use_log_p, tall_model.added_log_p, tall_model.adding))
             np.testing.assert_array_equal(adding, adds[:, s])
             np.testing.assert_allclose(use, whole._use_log_p(whole.state.carry[s], int(whole.state.used[s])))
             np.testing.assert_allclose(added, whole.added_log_p(s))
