@@ -290,7 +290,11 @@ def test_pandas_output_has_named_columns(planted):
     frame = pd.DataFrame(planted.X, columns=[f"item {i}" for i in range(100)])
     model = CSalt(max_iter=300, random_state=0).set_output(transform="pandas")
     usage = model.fit(frame, planted.y).transform(frame)
-    assert list(usage.columns) == [f"csalt{s}" for s in range(model.n_components_)]
+    assert [name.split(":")[0] for name in usage.columns] == [str(s) for s in range(model.n_components_)]
+    strongest = usage.columns[0].split(": ")[1].split(", ")
+    assert len(strongest) == 3
+    carried = model.components_[0] | model.alterations_[:, 0].any(axis=0)
+    assert set(strongest) <= set(frame.columns[carried])
     assert model.feature_names_in_.tolist() == list(frame.columns)
     assert list(usage.columns) == model.get_feature_names_out().tolist()
 

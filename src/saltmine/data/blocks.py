@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from saltmine.arrays import Indices
 from saltmine.data.lazy import LazyMatrix
 from saltmine.data.stacking import Labels
 from saltmine.data.threads import cut
@@ -22,6 +23,8 @@ COLUMN_BLOCK_CELLS, ROW_BLOCK_CELLS = 1 << 24, 1 << 23
 # Rows of such a block for every class there is: it counts every item by class, so short blocks of many classes count
 # more cells than they have.
 ROWS_PER_CLASS = 256
+# Places where some rows of lazy data are read.
+WINDOWS = 8
 
 
 def column_sources(data: LazyMatrix | BinaryMatrix, client: Client | None, binarize: float | None) -> Sequence[Any]:
@@ -72,10 +75,32 @@ def read_whole(data: LazyMatrix | BinaryMatrix, binarize: float | None, client: 
     """Return the data in this memory."""
     if not isinstance(data, LazyMatrix):
         return data
+    return _read(data.sources(0, data.edges(0), binarize), client)
+
+
+def read_some(
+    data: LazyMatrix | BinaryMatrix, count: int, binarize: float | None, client: Client | None = None
+) -> tuple[BinaryMatrix, Indices]:
+    """Return about so many rows in this memory, always the same, and their numbers; of lazy data in a few windows."""
+    m, rng = data.shape[0], np.random.default_rng(0)
+    if not isinstance(data, LazyMatrix):
+        rows = np.sort(rng.permutation(m)[:count])
+        return data[rows], rows
+    if m <= count:
+        return read_whole(data, binarize, client), np.arange(m)
+    size = -(-count // WINDOWS)
+    parts = [slice(m * k // WINDOWS, m * (k + 1) // WINDOWS) for k in range(WINDOWS)]
+    begins = [int(rng.integers(part.start, max(part.stop - size, part.start) + 1)) for part in parts]
+    windows = [(begin, min(begin + size, part.stop)) for begin, part in zip(begins, parts, strict=True)]
+    sources = [source for window in windows for source in data.sources(0, window, binarize)]
+    return _read(sources, client), np.concatenate([np.arange(*window) for window in windows])
+
+
+def _read(sources: list[Any], client: Client | None) -> BinaryMatrix:
+    """Return delayed parts of the rows as one matrix."""
     # An optional extra, which lazy data comes from.
     from dask import compute
 
-    sources = data.sources(0, data.edges(0), binarize)
     parts = compute(*sources, scheduler="threads") if client is None else client.gather(client.compute(sources))
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)

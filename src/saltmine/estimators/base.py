@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
 from numbers import Integral
 from os import PathLike
 from types import ModuleType
@@ -14,10 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.metrics import accuracy_score
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import ClassifierTags, Tags, check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from saltmine.arrays import Bools, Floats, Indices, Ints
@@ -25,8 +22,8 @@ from saltmine.data.item_counts import ItemCounts
 from saltmine.data.labels import class_numbers
 from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
+from saltmine.estimators.new_rows import NewRows
 from saltmine.estimators.runs import best_of_runs, steps_of
-from saltmine.fitted.encoding import DECIMALS, CodeTable, class_prior, encode, shared_codes
 from saltmine.fitted.kinds import class_kinds, typical_rows
 from saltmine.fitted.model_file import save_model
 from saltmine.fitted.pattern_table import pattern_table
@@ -45,6 +42,9 @@ if TYPE_CHECKING:
 
 # Level of the claims about classes of methods that have no parameter for it.
 LEVEL = 0.01
+# Rows that probabilities are calibrated by: as many as take this much work, in cells times patterns and classes, and
+# never more cells than the last.
+CALIBRATION_WORK, MIN_CALIBRATION_ROWS, MAX_CALIBRATION_ROWS, CALIBRATION_CELLS = 1 << 30, 100, 2000, 1 << 25
 
 
 def import_fitting() -> ModuleType:
@@ -55,18 +55,11 @@ def import_fitting() -> ModuleType:
     return fitting
 
 
-def _knows_classes(model: PatternModel) -> bool:
-    """Return whether a method describes classes, so that it can predict them."""
-    return model._knows_classes
-
-
-class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PatternModel(NewRows, BaseEstimator):
     """Base of the estimators that describe binary data by patterns; they say how to search."""
 
     # The name of the estimator in model files.
     _kind: ClassVar[str]
-    # Whether the search knows the classes; False describes all rows as one class.
-    _knows_classes: ClassVar[bool]
     # Where the method was published, for reports.
     _source: ClassVar[str]
     # What the steps and the values of its history are.
@@ -126,11 +119,6 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return False
 
     @property
-    def _uses_class_frequencies(self) -> bool:
-        """Whether `predict` prefers frequent classes."""
-        return True
-
-    @property
     def typical_(self) -> Bools:
         """Which patterns are the typical row, (r,)."""
         check_is_fitted(self)
@@ -165,7 +153,8 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 classes, numbers = self._classes(y, data.shape[0])
                 labels = import_fitting().Labels(numbers, len(classes))
                 found = self._find(data, labels, client)
-            self._store(found, classes, labels)
+                self._store(found, classes, labels)
+                self.temperature_ = self._temperature(data, numbers, client)
         return self
 
     def _open_client(self, X: Any) -> AbstractContextManager[Any]:
@@ -194,6 +183,20 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         rows = fitting.read_whole(data, self.binarize)
         found: Found = fitting.fit_in_memory(self, rows, labels, self._search)
         return found
+
+    def _temperature(self, data: BinaryMatrix | LazyMatrix, numbers: Indices, client: Any) -> float:
+        """Return what makes probabilities of code lengths, by some rows of the fit."""
+        # Compiled code would slow the import.
+        from saltmine.data.blocks import read_some
+
+        if not self._knows_classes or len(self.classes_) < 2:
+            return 1.0
+        work = max(len(self.classes_) * self.n_components_ * data.shape[1], 1)
+        count = int(np.clip(CALIBRATION_WORK // work, MIN_CALIBRATION_ROWS, MAX_CALIBRATION_ROWS))
+        # Wide data is never read as a whole.
+        count = min(count, CALIBRATION_CELLS // data.shape[1])
+        rows, chosen = read_some(data, count, self.binarize, client)
+        return self._calibrate(rows, numbers[chosen])
 
     def _run_once(self, search: Callable[[OnStep], Solution]) -> Solution:
         """Run a search without random numbers."""
@@ -277,86 +280,6 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             tags.target_tags.required = True
         return tags
 
-    # ------------------------------------------------------------------ new rows
-
-    def transform(self, X: Any, y: Any = None) -> Bools:
-        """Return the patterns that every row uses, (m, r): those that shorten its code.
-
-        Parameters
-        ----------
-        X : (m, n) array-like, DataFrame or sparse, 0/1
-        y : (m,) labels, optional
-            Classes of the rows, whose alterations are then taken into account; predicted where they are not given.
-            Methods that describe all rows as one class ignore them.
-        """
-        check_is_fitted(self)
-        rows = self._binary_rows(X, reset=False)
-        # As in the fit: a pattern has one code for all classes.
-        codes = shared_codes(self.usage_counts_.sum(axis=0), self.noise_counts_.sum(axis=0))
-        if not self._knows_classes:
-            return encode(rows, CodeTable(self.components_, *codes))[0]
-        numbers = self._shortest(rows) if y is None else self._known_classes(y, rows.shape[0])
-        usage = np.zeros((rows.shape[0], self.n_components_), dtype=bool)
-        for a, altered in enumerate(self.alterations_):
-            of_class = np.flatnonzero(numbers == a)
-            usage[of_class] = encode(rows[of_class], CodeTable(self.components_ | altered, *codes))[0]
-        return usage
-
-    @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return for every row the class that encodes it in the fewest nats.
-
-        The nats are those of `code_lengths` and of the class itself: a frequent class has a short code. With
-        ``fit_prior=False``, where a method has it, all classes are equally likely.
-        """
-        check_is_fitted(self)
-        return self.classes_[self._shortest(self._binary_rows(X, reset=False))]
-
-    @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # as above
-    def code_lengths(self, X: Any) -> Floats:
-        """Return how many nats the patterns and codes of every class take for every row, (m, c)."""
-        check_is_fitted(self)
-        return self._code_lengths(self._binary_rows(X, reset=False))
-
-    @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # as above
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows whose class `predict` finds."""
-        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
-
-    def _code_lengths(self, rows: BinaryMatrix) -> Floats:
-        return np.stack([encode(rows, table)[1] for table in self._code_tables()], axis=1)
-
-    def _shortest(self, rows: BinaryMatrix) -> Indices:
-        lengths = self._code_lengths(rows)
-        if self._uses_class_frequencies:
-            lengths = lengths - np.log(self.class_counts_ / self.class_counts_.sum())
-        shortest: Indices = np.argmin(np.round(lengths, DECIMALS), axis=1)
-        return shortest
-
-    def _code_tables(self) -> list[CodeTable]:
-        """Return the code table of every class, or one where the method knows no classes."""
-        occurs = self.item_counts_.sum(axis=0) > 0
-        if not self._knows_classes:
-            counts = self.usage_counts_.sum(axis=0), self.noise_counts_.sum(axis=0)
-            return [CodeTable.from_counts(self.components_, *counts, occurs)]
-        usage, noise = self.usage_counts_, self.noise_counts_
-        prior = class_prior(usage, noise, int(self.class_counts_.sum()), occurs)
-        tables = [
-            CodeTable.from_counts(self.components_ | self.alterations_[a], usage[a], noise[a], occurs, prior)
-            for a in range(len(self.classes_))
-        ]
-        # What no row of the fit had says nothing about the class.
-        longest = np.max([table.item_nats for table in tables], axis=0)
-        return [replace(table, item_nats=np.where(occurs, table.item_nats, longest)) for table in tables]
-
-    def _known_classes(self, y: Any, n_rows: int) -> Indices:
-        given, numbers = class_numbers(y, n_rows)
-        unknown = [label for label in given.tolist() if label not in set(self.classes_.tolist())]
-        if unknown:
-            known = ", ".join(repr(label) for label in self.classes_.tolist())
-            raise ValueError(f"y holds the label {unknown[0]!r}, which the model has not seen; it knows {known}.")
-        return np.searchsorted(self.classes_, given)[numbers]
-
     # ------------------------------------------------------------------ fitted attributes, by column
 
     @property
@@ -388,10 +311,6 @@ class PatternModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def noise_counts_(self) -> Ints:
         """Cells of every class and column that the model gets wrong, (c, n)."""
         return self._items.all_noise_counts
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
 
     # ------------------------------------------------------------------ what a fitted model offers
 

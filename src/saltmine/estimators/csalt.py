@@ -19,7 +19,7 @@ from saltmine.progress import Listener
 if TYPE_CHECKING:
     from saltmine.estimators.fitting import Found, Labels
 
-ALGORITHMS, STORAGES = ("saltmine", "paper"), ("auto", "dense", "sparse")
+ALGORITHMS, STORAGES, FEATURES = ("saltmine", "paper"), ("auto", "dense", "sparse"), ("usage", "alterations")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -166,6 +166,9 @@ class CSalt(MdlEstimator):
         twice at the same time, also where restarts run side by side.
     fit_prior : bool
         Whether `predict` knows how frequent the classes were; otherwise all are equally likely.
+    features : {"usage", "alterations"}
+        Columns of `transform`: one per pattern, or further ones for what classes add to them, set where a row has most
+        of the added items. With these, a classifier on top sees *whose* pattern a row has.
 
     Attributes
     ----------
@@ -222,6 +225,8 @@ class CSalt(MdlEstimator):
         Kept in files, shown in reports.
     preparation_ : Prepare or None
         How the columns became items, where the command line did it; kept in files and applied to new data.
+    temperature_ : float
+        What `predict_proba` divides nats by, at least 1.
     n_iter_ : int
         Iterations in all.
     history_ : (checks,) float
@@ -242,6 +247,7 @@ class CSalt(MdlEstimator):
     """
 
     fit_prior: bool = True
+    features: str = "usage"
 
     _kind: ClassVar[str] = "CSalt"
     _knows_classes: ClassVar[bool] = True
@@ -254,6 +260,11 @@ class CSalt(MdlEstimator):
     def _uses_class_frequencies(self) -> bool:
         return self.fit_prior
 
+    @property
+    def _features(self) -> str:
+        return self.features
+
     def _check_parameters(self) -> None:
         check_flag("fit_prior", self.fit_prior)
+        check_choice("features", self.features, FEATURES)
         super()._check_parameters()

@@ -95,6 +95,28 @@ def class_prior(usage: Ints, noise: Ints, n_rows: int, occurs: Bools) -> Nats:
     return prior
 
 
+def lengths_left_out(rows: BinaryMatrix, usage: Bools, patterns: Bools, used: Ints, noise: Ints, prior: Nats) -> Nats:
+    """Return the code lengths of rows of the fit by codes that do not know them, (m,): their own counts are taken off.
+
+    ``usage``, (m, r), are the patterns that they use; ``used`` and ``noise`` count what the class has with them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row, nothing = np.array([[True, True]]), np.zeros((1, 0), dtype=bool)
+    >>> of_two = lengths_left_out(row, nothing, np.zeros((0, 2), bool), np.zeros(0, int), np.array([3, 1]), np.ones(2))
+    >>> bool(np.isclose(of_two[0], -np.log(3 / 4) - np.log(1 / 4)))
+    True
+    """
+    dense = rows if isinstance(rows, np.ndarray) else rows.toarray() != 0
+    parts = np.hstack([usage, dense != _covered(usage, patterns)])
+    counts = np.concatenate([used, noise])
+    total = (counts + prior).sum() - parts.sum(axis=1)
+    nats = -np.log(np.maximum(counts - 1, 0) + prior)
+    lengths: Nats = parts @ nats + parts.sum(axis=1) * np.log(np.maximum(total, prior.min()))
+    return lengths
+
+
 def encode(rows: BinaryMatrix, table: CodeTable) -> tuple[Bools, Nats]:
     """Return for every row the patterns that shorten its code, (m, r), and its code length in nats, (m,).
 

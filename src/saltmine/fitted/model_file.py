@@ -19,7 +19,7 @@ from saltmine.fitted.stability import Stability
 from saltmine.preprocessing import Prepare
 
 FORMAT = "saltmine model"
-VERSION = 5
+VERSION = 6
 _OF_PATTERNS = ("pattern_evidence_", "pattern_gain_")
 _OF_CLASSES = (
     "alteration_evidence_",
@@ -29,7 +29,14 @@ _OF_CLASSES = (
     "alteration_p_values_",
     "alteration_q_values_",
 )
-_NUMBERS = ("n_components_", "n_features_in_", "n_iter_", "description_length_", "null_description_length_")
+_NUMBERS = (
+    "n_components_",
+    "n_features_in_",
+    "n_iter_",
+    "description_length_",
+    "null_description_length_",
+    "temperature_",
+)
 # Parameters that another machine may not have.
 _RUN_PARAMETERS = ("device", "client")
 # Text gets its width from the labels themselves.
@@ -129,6 +136,7 @@ def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: Arrays) -> N
     for name in _NUMBERS:
         _demand(isinstance(header[name], (int, float)), f"{name} is not a number")
         setattr(estimator, name, header[name])
+    _demand(1 <= estimator.temperature_ < np.inf, "temperature_ is not a number of at least 1")
     _demand((estimator.n_components_, estimator.n_features_in_) == (rank, n), "rank or number of columns differ")
     n_items = int(header["items"])
     components = _bits(arrays, "components_", (rank, n_items))

@@ -271,15 +271,20 @@ def _pattern(model: FittedModel, kinds: list[str], s: int) -> PatternSummary:
 
 
 def _strength(model: FittedModel, hits: Ints, rows: TableRows) -> Floats:
-    """Return how typical each item is of its pattern: hits times the logarithm of the lift.
+    """Return how much each item sets its pattern apart: hits times the logarithm of how much more frequent it is there.
 
-    An item that all rows have has strength 0. Items of one class are counted in that class only.
+    Items of a class are compared with the rows of all other classes, which have at least half a row with it; shared
+    items with all rows.
     """
     strength = np.zeros(len(rows.pattern))
-    for a, size in enumerate(model.class_counts_):
-        used, count = model.usage_counts_[a, rows.pattern], model.item_counts_[a, rows.item]
-        here = ((rows.role < 0) | (rows.role == a)) & (hits[a] > 0)
-        strength[here] += hits[a, here] * np.log(hits[a, here] / used[here] * size / count[here])
+    counts, sizes = model.item_counts_[:, rows.item], model.class_counts_
+    for a in range(len(sizes)):
+        own = np.flatnonzero((rows.role == a) & (hits[a] > 0))
+        elsewhere = (counts[:, own].sum(axis=0) - counts[a, own] + 0.5) / (sizes.sum() - sizes[a] + 1)
+        strength[own] = hits[a, own] * np.log(hits[a, own] / model.usage_counts_[a, rows.pattern[own]] / elsewhere)
+    shared = np.flatnonzero((rows.role < 0) & (hits.sum(axis=0) > 0))
+    used, had = model.usage_counts_.sum(axis=0)[rows.pattern[shared]], hits[:, shared].sum(axis=0)
+    strength[shared] = had * np.log(had / used * sizes.sum() / counts[:, shared].sum(axis=0))
     # Rounded, so that equal items stay in their order whatever the last digit.
     return np.round(strength, 6)
 

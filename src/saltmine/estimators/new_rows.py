@@ -1,0 +1,269 @@
+"""New rows in the patterns of a fitted model: what they use, and which class describes them best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from saltmine.arrays import Bools, Floats, Indices, Ints
+from saltmine.data.labels import class_numbers
+from saltmine.data.validation import BinaryMatrix
+from saltmine.fitted.calibration import fit_temperature, log_probabilities
+from saltmine.fitted.encoding import DECIMALS, CodeTable, class_prior, encode, lengths_left_out, shared_codes
+from saltmine.fitted.features import Altered, altered_parts, feature_names, has_most
+
+
+def _knows_classes(model: NewRows) -> bool:
+    """Return whether a method describes classes, so that it can predict them."""
+    return model._knows_classes
+
+
+class NewRows(TransformerMixin):
+    """What a fitted model does with rows; see `PatternModel` for the attributes that it needs."""
+
+    # Whether the search knows the classes; False describes all rows as one class.
+    _knows_classes: ClassVar[bool]
+    # By how much code lengths are divided before they become probabilities.
+    temperature_: float
+
+    classes_: NDArray[Any]
+    class_counts_: Ints
+    n_components_: int
+    n_features_in_: int
+    usage_counts_: Ints
+    if TYPE_CHECKING:
+
+        @property
+        def components_(self) -> Bools:
+            """Shared patterns, (r, n)."""
+
+        @property
+        def alterations_(self) -> Bools:
+            """Class-specific alterations, (c, r, n)."""
+
+        @property
+        def item_counts_(self) -> Ints:
+            """Ones of every class and column, (c, n)."""
+
+        @property
+        def noise_counts_(self) -> Ints:
+            """Cells of every class and column that the model gets wrong, (c, n)."""
+
+        def _binary_rows(self, X: Any, reset: bool) -> BinaryMatrix:
+            """Return data as 0/1, in memory."""
+
+    @property
+    def _uses_class_frequencies(self) -> bool:
+        """Whether `predict` prefers frequent classes."""
+        return True
+
+    @property
+    def _features(self) -> str:
+        """What the columns of `transform` are: "usage" or "alterations"."""
+        return "usage"
+
+    # ------------------------------------------------------------------ patterns of rows
+
+    def transform(self, X: Any, y: Any = None) -> Bools:
+        """Return the patterns that every row uses, (m, r): those that shorten its code.
+
+        With ``features="alterations"``, where a method has it, further columns follow, one per pattern and class that
+        adds items to it: whether the row has most of these items.
+
+        Parameters
+        ----------
+        X : (m, n) array-like, DataFrame or sparse, 0/1
+        y : (m,) labels, optional
+            Classes of the rows, whose alterations are then taken into account; predicted where they are not given.
+            Methods that describe all rows as one class ignore them.
+        """
+        check_is_fitted(self)
+        rows = self._binary_rows(X, reset=False)
+        usage = self._usage_of(rows, y)
+        if self._features == "usage":
+            return usage
+        return np.hstack([usage, has_most(rows, self._altered().items)])
+
+    def _usage_of(self, rows: BinaryMatrix, y: Any) -> Bools:
+        # As in the fit: a pattern has one code for all classes.
+        codes = shared_codes(self.usage_counts_.sum(axis=0), self.noise_counts_.sum(axis=0))
+        if not self._knows_classes:
+            return encode(rows, CodeTable(self.components_, *codes))[0]
+        numbers = self._shortest(rows) if y is None else self._known_classes(y, rows.shape[0])
+        usage = np.zeros((rows.shape[0], self.n_components_), dtype=bool)
+        for a, altered in enumerate(self.alterations_):
+            of_class = np.flatnonzero(numbers == a)
+            usage[of_class] = encode(rows[of_class], CodeTable(self.components_ | altered, *codes))[0]
+        return usage
+
+    def _altered(self) -> Altered:
+        return altered_parts(self.alterations_)
+
+    def inverse_transform(self, features: Any, y: Any = None) -> Bools:
+        """Return the cells that patterns cover, (m, n), of rows that use them.
+
+        Parameters
+        ----------
+        features : (m, columns of `transform`) bool
+        y : (m,) labels, optional
+            Classes of the rows, whose alterations are then covered as well. With ``features="alterations"`` the columns
+            say so where they are not given.
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> bool((model.inverse_transform(model.transform(p.X), p.y) == p.X).mean() > 0.9)
+        True
+        """
+        check_is_fitted(self)
+        given = np.asarray(features)
+        if given.ndim != 2 or given.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"inverse_transform takes what transform returns, {self._n_features_out} columns, not data of shape "
+                f"{given.shape}."
+            )
+        given = given.astype(bool)
+        usage = given[:, : self.n_components_]
+        cells: Bools = usage @ self.components_
+        if y is not None and self._knows_classes:
+            numbers = self._known_classes(y, len(usage))
+            for a, altered in enumerate(self.alterations_):
+                cells[numbers == a] |= usage[numbers == a] @ altered
+        elif self._features == "alterations":
+            altered = self._altered()
+            cells |= (given[:, self.n_components_ :] & usage[:, altered.pattern]) @ altered.items
+        return cells
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return names of the columns of `transform`: number and strongest items of the pattern.
+
+        ``input_features`` is there for pipelines, and not used.
+        """
+        check_is_fitted(self)
+        return feature_names(self, self._altered() if self._features == "alterations" else None)
+
+    @property
+    def _n_features_out(self) -> int:
+        more = len(self._altered().pattern) if self._features == "alterations" else 0
+        return int(self.n_components_) + more
+
+    # ------------------------------------------------------------------ classes of rows
+
+    @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return for every row the class that encodes it in the fewest nats.
+
+        The nats are those of `code_lengths` and of the class itself: a frequent class has a short code. With
+        ``fit_prior=False``, where a method has it, all classes are equally likely.
+        """
+        check_is_fitted(self)
+        return self.classes_[self._shortest(self._binary_rows(X, reset=False))]
+
+    @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # as above
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of every class for every row, (m, c).
+
+        A class is the more probable the fewer nats `predict` has for it. Items that go together count as if each were
+        news, so nats are divided by ``temperature_``, which makes the labels of the fit as probable as possible.
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> CSalt(random_state=0).fit(p.X, p.y).predict_proba(p.X[:2]).sum(axis=1).round(6).tolist()
+        [1.0, 1.0]
+        """
+        check_is_fitted(self)
+        return np.exp(log_probabilities(self._scores(self._binary_rows(X, reset=False))))
+
+    @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # as above
+    def decision_function(self, X: Any) -> Floats:
+        """Return how much every class is preferred, (m, c): logarithms of probabilities, but for a constant per row.
+
+        With two classes the log-odds of the second, (m,).
+        """
+        check_is_fitted(self)
+        scores = self._scores(self._binary_rows(X, reset=False))
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # as above
+    def code_lengths(self, X: Any) -> Floats:
+        """Return how many nats the patterns and codes of every class take for every row, (m, c)."""
+        check_is_fitted(self)
+        return self._code_lengths(self._binary_rows(X, reset=False))
+
+    @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # as above
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class `predict` finds."""
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+    def _code_lengths(self, rows: BinaryMatrix) -> Floats:
+        return np.stack([encode(rows, table)[1] for table in self._code_tables()], axis=1)
+
+    def _scores(self, rows: BinaryMatrix) -> Floats:
+        """Return the logarithm of the probability of every class but for a constant per row, (m, c)."""
+        return -self._nats(rows) / self.temperature_
+
+    def _nats(self, rows: BinaryMatrix) -> Floats:
+        """Return the nats of every row and class, with those of the class itself, (m, c)."""
+        return np.round(self._code_lengths(rows) - self._log_prior(), DECIMALS)
+
+    def _log_prior(self) -> Floats:
+        """Return how much nats prefer a class before a row is seen, (c,)."""
+        if not self._uses_class_frequencies:
+            return np.zeros(len(self.classes_))
+        prior: Floats = np.log(self.class_counts_ / self.class_counts_.sum())
+        return prior
+
+    def _shortest(self, rows: BinaryMatrix) -> Indices:
+        shortest: Indices = np.argmin(self._nats(rows), axis=1)
+        return shortest
+
+    def _calibrate(self, rows: BinaryMatrix, numbers: Indices) -> float:
+        """Return the temperature by some rows of the fit and their class numbers.
+
+        Codes know the rows that they were made of, so the code of its own class is made without each row.
+        """
+        lengths = self._code_lengths(rows)
+        usage, noise = self.usage_counts_, self.noise_counts_
+        prior = class_prior(usage, noise, int(self.class_counts_.sum()), self.item_counts_.sum(axis=0) > 0)
+        for a, table in enumerate(self._code_tables()):
+            own = np.flatnonzero(numbers == a)
+            used = encode(rows[own], table)[0]
+            lengths[own, a] = lengths_left_out(rows[own], used, table.patterns, usage[a], noise[a], prior)
+        return fit_temperature(self._log_prior() - lengths, numbers)
+
+    def _code_tables(self) -> list[CodeTable]:
+        """Return the code table of every class, or one where the method knows no classes."""
+        occurs = self.item_counts_.sum(axis=0) > 0
+        if not self._knows_classes:
+            counts = self.usage_counts_.sum(axis=0), self.noise_counts_.sum(axis=0)
+            return [CodeTable.from_counts(self.components_, *counts, occurs)]
+        usage, noise = self.usage_counts_, self.noise_counts_
+        prior = class_prior(usage, noise, int(self.class_counts_.sum()), occurs)
+        tables = [
+            CodeTable.from_counts(self.components_ | self.alterations_[a], usage[a], noise[a], occurs, prior)
+            for a in range(len(self.classes_))
+        ]
+        # What no row of the fit had says nothing about the class.
+        longest = np.max([table.item_nats for table in tables], axis=0)
+        return [replace(table, item_nats=np.where(occurs, table.item_nats, longest)) for table in tables]
+
+    def _known_classes(self, y: Any, n_rows: int) -> Indices:
+        given, numbers = class_numbers(y, n_rows)
+        unknown = [label for label in given.tolist() if label not in set(self.classes_.tolist())]
+        if unknown:
+            known = ", ".join(repr(label) for label in self.classes_.tolist())
+            raise ValueError(f"y holds the label {unknown[0]!r}, which the model has not seen; it knows {known}.")
+        return np.searchsorted(self.classes_, given)[numbers]
