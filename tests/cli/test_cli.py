@@ -19,7 +19,7 @@ from saltmine.fitted.pattern_table import pattern_table
 from saltmine.report.payload import payload
 from tests.helpers.command_line import refused, run
 
-FILES = {"model.salt", "patterns.csv", "usage.csv", "summary.json", "report.html"}
+FILES = {"model.salt", "patterns.csv", "differences.csv", "usage.csv", "summary.json", "report.html"}
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +64,12 @@ def test_fit_writes_everything_and_prints_the_answer(fitted):
     assert len(patterns) == len(model.patterns())
     assert set(patterns["item"]) <= set(model.preparation_.item_names_)
     assert "Mainz" in (out / "report.html").read_text()
+    differences = pd.read_csv(out / "differences.csv")
+    assert differences["item"].tolist() == model.differences()["item"].tolist()
+    assert summary["differences"][0]["item"] == differences["item"][0]
+    confirmed = int((differences["q_value"] <= 0.05).sum())
+    assert confirmed > 1
+    assert f"{confirmed} single items differ between classes" in result.stdout
 
 
 def test_fit_builds_table_and_page_data_once(folder, tmp_path):

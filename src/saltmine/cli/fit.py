@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -18,15 +18,21 @@ from saltmine.cli.apply import usage_table
 from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes, as_json, atomic_folder, print_rich, simple_grid, terminal_width
-from saltmine.fitted.summary import Summary
+from saltmine.fitted.summary import Summary, percent
 from saltmine.methods import METHODS, make, parameters_of, ranks_for
 from saltmine.report import write_report
 from saltmine.version import __version__
 
-MODEL, PATTERNS, USAGE, SUMMARY, REPORT = "model.salt", "patterns.csv", "usage.csv", "summary.json", "report.html"
-FILES = (MODEL, PATTERNS, USAGE, SUMMARY, REPORT)
+if TYPE_CHECKING:
+    import pandas as pd
+
+MODEL, PATTERNS, DIFFERENCES, USAGE = "model.salt", "patterns.csv", "differences.csv", "usage.csv"
+SUMMARY, REPORT = "summary.json", "report.html"
+FILES = (MODEL, PATTERNS, DIFFERENCES, USAGE, SUMMARY, REPORT)
 # Items of a part in the summary; patterns and classes in the terminal, and items of a part there.
 SUMMARY_ITEMS, SHOWN_PATTERNS, SHOWN_CLASSES, SHOWN_ITEMS = 10, 12, 6, 5
+# Single items that differ between classes: in the summary and in the terminal, those with at most this q-value.
+SUMMARY_DIFFERENCES, SHOWN_DIFFERENCES, LARGEST_Q = 50, 5, 0.05
 
 # Options that set a parameter of the estimator, all but --ranks.
 SAME_NAME = ("algorithm", "alpha", "max_rank", "device", "tau", "candidates", "max_time")
@@ -74,8 +80,8 @@ def fit(data: Path, **given: Any) -> None:
     or a folder with one sub-folder of documents per class. Columns that are not yes/no become items: one per value, or
     per interval of numbers.
 
-    The folder gets model.salt, patterns.csv, usage.csv, summary.json and report.html; a summary goes to standard
-    output.
+    The folder gets model.salt, patterns.csv, differences.csv, usage.csv, summary.json and report.html; a summary goes
+    to standard output.
 
     \b
     Examples:
@@ -193,6 +199,7 @@ def _plain_values(summary: Summary, seconds: float) -> dict[str, Any]:
         "parameters": {name: value for name, value in model.get_params().items() if name != "callback"},
         "files": list(FILES),
         "patterns": patterns,
+        "differences": summary.differences.head(SUMMARY_DIFFERENCES).to_dict("records"),
     }
 
 
@@ -200,6 +207,7 @@ def _write_results(summary: Summary, items: Items, values: dict[str, Any], folde
     model: Any = summary.model
     model.save(folder / MODEL)
     summary.table.to_csv(folder / PATTERNS, index=False)
+    summary.differences.to_csv(folder / DIFFERENCES, index=False)
     labels = model.row_labels_ if items.table.y is not None else None
     usage_table(model.usage_, items.table, labels).to_csv(folder / USAGE, index=False)
     (folder / SUMMARY).write_text(as_json(values), encoding="utf-8")
@@ -217,6 +225,14 @@ def _print_summary(summary: Summary, folder: Path) -> None:
         more = [f"{count} more {what}" for what, count in left.items() if count > 0]
         if more:
             parts.append(Text(f"... and {', '.join(more)}."))
+    confirmed = summary.differences[summary.differences["q_value"] <= LARGEST_Q]
+    if len(confirmed):
+        differ = "single item differs" if len(confirmed) == 1 else "single items differ"
+        surest = ", the surest" if len(confirmed) > SHOWN_DIFFERENCES else ""
+        parts += [
+            Text(f"\n{len(confirmed):,} {differ} between classes (q at most {LARGEST_Q}){surest}:\n"),
+            _difference_grid(confirmed.head(SHOWN_DIFFERENCES)),
+        ]
     parts.append(Text(f"Results in {folder}: open {folder / REPORT}"))
     print_rich(*parts, width=terminal_width(otherwise=120))
 
@@ -234,4 +250,16 @@ def _pattern_grid(summary: Summary) -> Any:
         text = "; ".join(text for _, text in summary.describe(pattern, SHOWN_ITEMS, brief=True))
         used = [f"{count:,}" for count in pattern.usage[:SHOWN_CLASSES]]
         grid.add_row(str(pattern.number), Text(text), *used, *([f"{pattern.stability:.0%}"] if assessed else []))
+    return grid
+
+
+def _difference_grid(differences: pd.DataFrame) -> Any:
+    grid = simple_grid()
+    for name in ("item", "class"):
+        grid.add_column(name)
+    for name in ("share there", "elsewhere", "odds ratio", "q"):
+        grid.add_column(name, justify="right")
+    for row in differences.to_dict("records"):
+        figures = percent(row["share"]), percent(row["share_elsewhere"]), f"{row['odds_ratio']:.3g}"
+        grid.add_row(Text(str(row["item"])), Text(str(row["class"])), *figures, f"{row['q_value']:.1g}")
     return grid

@@ -24,12 +24,13 @@ from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
 from saltmine.estimators.new_rows import NewRows
 from saltmine.estimators.runs import best_of_runs, steps_of
+from saltmine.fitted.differences import difference_table
 from saltmine.fitted.kinds import class_kinds, typical_rows
 from saltmine.fitted.model_file import save_model
 from saltmine.fitted.pattern_table import pattern_table
 from saltmine.fitted.stability import Stability, bootstrap_rows, carried, compare
 from saltmine.names import as_text, check_distinct
-from saltmine.parameters import check_binarize, check_listening
+from saltmine.parameters import check_binarize, check_listening, is_real
 from saltmine.plots import Plots
 from saltmine.progress import Listener, OnStep
 from saltmine.report import model_html, write_report
@@ -347,6 +348,41 @@ class PatternModel(NewRows, BaseEstimator):
         """
         check_is_fitted(self)
         return pattern_table(self)
+
+    def differences(self, max_p: float = 0.05) -> pd.DataFrame:
+        """Return the single items that classes differ in, whether or not they belong to a pattern.
+
+        Parameters
+        ----------
+        max_p : float
+            Largest p-value that is listed; 1 lists every test.
+
+        Returns
+        -------
+        DataFrame with a row per item and class, the surest first, and the columns
+
+            - ``item``: column name, or column number where the data had no names;
+            - ``class``: the class that is compared with all other rows; of two classes the one with the larger share;
+            - ``rows``, ``share``: rows of the class that have the item, and their share of the class;
+            - ``rows_elsewhere``, ``share_elsewhere``: the same of all other rows;
+            - ``odds_ratio``, ``odds_low``, ``odds_high``: odds of the item in the class divided by those elsewhere, one
+              half added to every count, and both ends of the 95 % interval;
+            - ``p_value``, ``q_value``: Fisher's exact test, two-sided, as if rows were independent, and its correction
+              by Benjamini and Hochberg for all items and classes.
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> differences = CSalt(random_state=0).fit(p.X, p.y).differences()
+        >>> bool(differences["q_value"].is_monotonic_increasing)
+        True
+        """
+        check_is_fitted(self)
+        if not is_real(max_p) or not 0 < max_p <= 1:
+            raise ValueError(f"max_p must be a probability of at most 1, as 0.05, not {max_p!r}.")
+        return difference_table(self, max_p)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file that `saltmine.load` reads; an existing file is replaced as a whole."""

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from saltmine.arrays import Floats, Indices, Ints
+from saltmine.fitted.differences import difference_table
 from saltmine.fitted.kinds import ADDED, MOSTLY, ONLY, SHARED, TYPICAL, TableRows, class_kinds, role_names, table_rows
 from saltmine.fitted.model import FittedModel
 from saltmine.fitted.pattern_table import pattern_table
@@ -20,6 +22,8 @@ _NUMBERS = ("evidence", "gain", "p_value", "q_value", "stability")
 LITTLE_EVIDENCE = 4.6
 # Characters of an item or class name, and of a class name in a sentence.
 MAX_NAME, MAX_NAME_IN_SENTENCE = 500, 40
+# Largest p-value of single items that differ between classes.
+MAX_P = 0.05
 # Items in the title of a pattern; with fewer than ENOUGH_ITEMS in the first part, items of the other parts follow.
 TITLE_ITEMS, ENOUGH_ITEMS = 5, 3
 # Classes named in the answer and among the facts.
@@ -197,6 +201,11 @@ class Summary:
         if names is None:
             return list(range(int(self.model.n_features_in_)))
         return [name if isinstance(name, int) else shorten(str(name), MAX_NAME) for name in names.tolist()]
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """The single items that classes differ in (`CSalt.differences`)."""
+        return difference_table(self.model, MAX_P)
 
     @cached_property
     def facts(self) -> list[str]:
