@@ -208,15 +208,17 @@ def draw(rows: list[Row], path: Path) -> None:
     """Draw the figures of every table, a mark per method."""
     import matplotlib.pyplot as plt
 
-    runs = pd.DataFrame(rows).groupby(["case", "method"], sort=False)[list(DRAWN)].mean()
+    runs = pd.DataFrame(rows).groupby(["case", "method"], sort=False).mean(numeric_only=True)
+    runs = runs.reindex(columns=list(DRAWN))
     tables = list(dict.fromkeys(runs.index.get_level_values("case")))[::-1]
     figure, axes = plt.subplots(
         1, len(DRAWN), figsize=(11, 0.6 + 0.36 * len(tables)), sharey=True, layout="constrained"
     )
     for axis, (name, title) in zip(axes, DRAWN.items(), strict=True):
         for method, (label, marker, colour) in MARKS.items():
-            of_method = runs[name].xs(method, level="method") if method in runs.index.unique("method") else pd.Series()
-            of_method = of_method.reindex(tables)
+            if method not in runs.index.unique("method"):
+                continue
+            of_method = runs[name].xs(method, level="method").reindex(tables)
             axis.plot(of_method, np.arange(len(tables)), marker, color=colour, label=label, markersize=7, alpha=0.9)
         axis.set(title=title, yticks=np.arange(len(tables)), yticklabels=tables)
         axis.grid(axis="y", color="0.9")
@@ -302,16 +304,16 @@ def main() -> None:
         if not rows:
             print(f"{part}: no runs.")
             continue
-        if args.plot and part == "methods":
-            draw(rows, args.plot)
         columns, lines = PARTS[part](rows)
         if args.markdown:
             print(markdown_table(columns, lines))
-            continue
-        shown = Table(*columns)
-        for line in lines:
-            shown.add_row(*line)
-        Console(width=110).print(shown)
+        else:
+            shown = Table(*columns)
+            for line in lines:
+                shown.add_row(*line)
+            Console(width=110).print(shown)
+        if args.plot and part == "methods":
+            draw(rows, args.plot)
 
 
 if __name__ == "__main__":

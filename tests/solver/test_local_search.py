@@ -665,7 +665,8 @@ def test_alterations_that_chance_explains_are_taken_away_and_others_stay():
 
 
 def everything(local):
-    return [*(part.copy() for part in local.state), local._version.copy(), local._alike.copy(), local._sort.copy()]
+    own = (local._version, local._alike, local._sort, local._items)
+    return [part.copy() for part in (*local.state, *own)]
 
 
 def test_classes_that_a_look_ahead_finds_alike_may_differ_again(monkeypatch):
@@ -718,3 +719,41 @@ def test_a_contrast_that_is_merged_is_no_longer_fixed():
     assert local.merge()
     assert len(local.patterns()) == 1
     assert (local._sort[local.patterns()] == FREE).all()
+
+
+def test_a_typical_row_that_few_rows_use_does_not_enter():
+    """Its classes are made alike after it was fitted, which may leave it fewer rows than it needs."""
+    entered = refused = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        sizes = (70, 72)
+        cells = rng.random((142, 12)) < rng.uniform(0.2, 0.6, 12)
+        cells[:70, :4] |= rng.random((70, 4)) < 0.5
+        bits = BitMatrix(cells, [slice(0, 70), slice(70, 142)])
+        local = LocalSearch(bits, BinaryModel.empty(*bits.shape, len(sizes)))
+        before = everything(local)
+        if local.add_typical():
+            entered += 1
+            assert [local.is_typical(s) for s in local.patterns()] == [True]
+        else:
+            refused += 1
+            for now, then in zip(everything(local)[:8], before[:8], strict=True):
+                np.testing.assert_array_equal(now, then)
+    assert entered > 2
+    assert refused > 2
+
+
+def test_undone_moves_leave_sorts_and_items_as_they_were():
+    bits, model, _ = random_case(3, (70, 135), n=40, rank=6, density=0.3)
+    local = LocalSearch(bits, model)
+    on = local.patterns()
+    local._sort[on[0]], local._sort[on[1]] = FIXED, TYPICAL
+    before, length = everything(local), local.length
+    # One pattern of a few rows in the place of two is worse.
+    few = local.data.row_mask & np.uint64(0b111111)
+    assert not local._replace([on[0], on[1]], [few])
+    assert local.length == length
+    for now, then in zip(everything(local), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+    local._make_room(500)
+    assert not local._items[len(before[-1]) :].any()

@@ -12,13 +12,14 @@ from saltmine import CSalt, Primp, metrics
 from saltmine.data import blocks as data_blocks
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
+from saltmine.data.blocks import row_sources
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.solver import local_search, tall
 from saltmine.solver.executor import LocalExecutor
 from saltmine.solver.local_search import LocalSearch
-from saltmine.solver.row_block import RowBlock
+from saltmine.solver.row_block import RowBlock, RowRule, RowSizes
 from saltmine.solver.scoring import collect, find_carriers, score_model
 from saltmine.solver.solution import SEARCHED, Solution
 from saltmine.solver.tall_model import TallModel, TallStart
@@ -66,7 +67,47 @@ def in_blocks(monkeypatch):
 @pytest.fixture
 def cut(monkeypatch):
     """Return a function that sets the number of blocks that 1200 rows of 80 items are cut into."""
+    monkeypatch.setattr(data_blocks, "ROWS_PER_CLASS", 0)
     return lambda count: monkeypatch.setattr(data_blocks, "ROW_BLOCK_CELLS", -(-1200 * 80 // count))
+
+
+def test_blocks_of_many_classes_have_rows_of_each():
+    """Every block counts all items by class: with many classes there are fewer blocks."""
+    cells = np.zeros((60_000, 1000), dtype=bool)
+    for n_classes, expected in [(1, 8), (2, 8), (60, 4), (1000, 1)]:
+        numbers = np.arange(60_000) % n_classes
+        blocks = row_sources(cells, Labels(numbers, n_classes), None, None, n_classes)
+        assert len(blocks) == expected
+        assert sum(len(part) for part, _ in blocks) == 60_000
+
+
+def test_what_a_block_looks_like_without_a_pattern_does_not_depend_on_what_was_looked_at_before(data):
+    cells, labels = data[0], np.unique(data[1], return_inverse=True)[1]
+    rng = np.random.default_rng(0)
+    sizes, alike = np.bincount(labels), RowSizes(np.zeros(81), np.zeros(81, dtype=np.intp))
+    rules = [
+        RowRule(np.repeat(rng.random(80)[None] < 0.3, 2, axis=0), np.full(80, 50), 5000.0, -90.0) for _ in range(3)
+    ]
+
+    def block():
+        made = RowBlock(cells, labels, 2)
+        made.begin(sizes, alike, 3)
+        for s, rule in enumerate(rules):
+            made.replace(s, rule, np.zeros(2, dtype=bool), rule.carry)
+        return made
+
+    old = block()
+    assert old.state.used.all()
+    for s in (0, 1, 2, 0, 2, 1):
+        for seen, fresh in zip(old.look(s), block().look(s), strict=True):
+            np.testing.assert_array_equal(seen, fresh)
+    # Also after one of them has changed.
+    new = block()
+    for changed in (old, new):
+        changed.replace(1, rules[2], np.zeros(2, dtype=bool), rules[2].carry)
+    for s in (0, 1):
+        for seen, fresh in zip(old.look(s), new.look(s), strict=True):
+            np.testing.assert_array_equal(seen, fresh)
 
 
 def bits_of(cells, labels):

@@ -39,15 +39,15 @@ def column_sources(data: LazyMatrix | BinaryMatrix, client: Client | None, binar
 
 
 def row_sources(
-    data: LazyMatrix | BinaryMatrix, labels: Labels, client: Client | None, binarize: float | None
+    data: LazyMatrix | BinaryMatrix, labels: Labels, client: Client | None, binarize: float | None, n_classes: int
 ) -> Sequence[Any]:
-    """Cut data into blocks of rows, each with the class numbers of its rows."""
+    """Cut data into blocks of rows, each with the class numbers of its rows; the search knows so many classes."""
     n_threads = count_threads(client)
     if isinstance(data, LazyMatrix):
         edges = data.edges(0, n_threads)
     else:
         m, n = data.shape
-        cells = max(ROW_BLOCK_CELLS, ROWS_PER_CLASS * labels.n_classes * n)
+        cells = max(ROW_BLOCK_CELLS, ROWS_PER_CLASS * n_classes * n)
         edges = [0, *(part.stop for part in cut(m, n, min(cells, max(1, m * n // n_threads))))]
     # The smallest type that holds the classes: the numbers travel with the rows.
     numbers = labels.numbers.astype(np.min_scalar_type(labels.n_classes))

@@ -80,7 +80,8 @@ def fit_by_description_length(
     with ThreadTeam() as team:
         best = partial(_best, model, labels, team)
         if model.algorithm == "saltmine" and is_tall(data.shape):
-            sources = row_sources(data, labels, client, model.binarize)
+            n_classes = labels.n_classes if model._knows_classes else 1
+            sources = row_sources(data, labels, client, model.binarize, n_classes)
             with open_executor(partial(make_row_block, **classes), sources, client, team) as row_blocks:
                 return best(partial(search_tall, row_blocks, labels), n_jobs=1)
         if model.algorithm == "saltmine" and is_wide(data.shape):

@@ -239,8 +239,6 @@ class LocalSearch:
             if fitted:
                 new.append(s)
                 fitted = not test or self.pattern_evidence(s) >= -self.log_alpha
-                # A typical row that few rows use would be asked for evidence, and others with it.
-                fitted &= new_sort != TYPICAL or self.is_typical(s)
             if not fitted and not force:
                 break
         if old and not new:
@@ -249,7 +247,9 @@ class LocalSearch:
         if force or (fitted and self.length < before + slack - LEAST):
             kept_alike = [self._keep_shown(s) for s in new]
             self.length = self._total()
-            if force or (all(kept_alike) and self.length < before + slack - LEAST):
+            # A typical row that few rows use would be asked for evidence, and others with it.
+            as_wished = all(kept_alike) and (new_sort != TYPICAL or all(self.is_typical(s) for s in new))
+            if force or (as_wished and self.length < before + slack - LEAST):
                 return True
             new = [s for s in new if self.state.used[s]]
         for s in new:
@@ -486,11 +486,10 @@ class LocalSearch:
     # ------------------------------------------------------------ significance
 
     def pattern_evidence(self, s: int) -> float:
-        """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
+        """Return the evidence that the items of a pattern go together if it is enough, else also that of its use."""
         if self.is_typical(s):
             return np.inf
         together = self.together(s)
-        # What is enough need not be more.
         if together >= -self.log_alpha:
             return together
         return max(together, self._use_evidence(self.state.carry[s], int(self.state.used[s])))

@@ -30,7 +30,7 @@ RAMP, ITERATIONS = 60, 80
 FEW_ROWS = 100
 # With so many classes, and so many items times classes, the relaxed solve takes all rows for one class: alterations
 # take most of its time and memory, and the moves find them. On smaller, dense tables it finds more with them.
-MANY_CLASSES, MANY_ALTERATIONS = 5, 1 << 14
+MANY_CLASSES, MANY_ALTERATIONS, MORE_PER_CLASS = 5, 1 << 16, 8
 # The work of a start grows with cells and classes, and with the number of patterns, which grows with that of the items.
 # Data of so much work is searched from one start. Smaller data, where starts differ more, from more: as many as the
 # square root of the share, but no more than six.
@@ -136,19 +136,21 @@ def _relaxed_start(task: Task, settings: SearchSettings) -> tuple[BinaryModel, i
     """Solve the relaxed problem, without alterations where there would be too many of them, and round it."""
     n_items, n_classes = task.bits.shape[1], len(task.bits.blocks)
     if n_classes < MANY_CLASSES or n_classes * n_items < MANY_ALTERATIONS:
-        return _solve_and_round(task, settings)
-    model, n_iter, history = _solve_and_round(task.merged, replace(settings, alterations=False))
+        return _solve_and_round(task, settings, START_MORE)
+    # A pattern with alterations may hold a set of items for every class; without, each of them needs one.
+    more = START_MORE + MORE_PER_CLASS * n_classes
+    model, n_iter, history = _solve_and_round(task.merged, replace(settings, alterations=False), more)
     return replace(model, V=np.zeros((n_classes, *model.X.shape), dtype=bool)), n_iter, history
 
 
-def _solve_and_round(task: Task, settings: SearchSettings) -> tuple[BinaryModel, int, list[float]]:
-    """Solve the relaxed problem at a rank that the spectrum of the data suggests, and round it."""
+def _solve_and_round(task: Task, settings: SearchSettings, more: int) -> tuple[BinaryModel, int, list[float]]:
+    """Solve the relaxed problem at a rank that the spectrum of the data suggests, and ``more``, and round it."""
     m, n = task.data.shape
     limit = min(m, n) if settings.max_rank is None else min(m, n, settings.max_rank)
     signals = count_signals(task.data, settings.rng, max_n=limit)
     if not signals:
         return BinaryModel.empty(m, n, len(task.data.blocks)), 0, []
-    rank = min(int(START_FACTOR * signals) + START_MORE, limit)
+    rank = min(int(START_FACTOR * signals) + more, limit)
     max_iter = min(settings.max_iter, ITERATIONS)
     solver = AcceleratedDescent(task.data, cross_weights(task.bits.class_sizes))
     descent = solver.run(

@@ -180,11 +180,12 @@ class RowBlock:
         rows = self.state.usage[s].copy() if rule is None else self._rows(s, rule)
         for a in np.flatnonzero(dropped):
             rows[self._edges[a] : self._edges[a + 1]] = 0
-        without, before = self._leave_out(s), self._items[s].copy()
+        without = self._leave_out(s)
         kernels.take_out(self.data, self.state, s)
         kernels.put(self.data, self.state, s, without, rows, carry)
         np.logical_or.reduce(carry, axis=0, out=self._items[s])
-        self._changed |= before | self._items[s]
+        # What it carried before is marked already.
+        self._changed |= self._items[s]
         self._left_out = -1
 
     def _leave_out(self, s: int) -> WithoutPattern:

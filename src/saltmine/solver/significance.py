@@ -21,7 +21,10 @@ class ModelUnderTest(Protocol):
         """Return the numbers of the patterns there are."""
 
     def pattern_evidence(self, s: int) -> float:
-        """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
+        """Return the evidence for a pattern: that its items go together, or that classes differ in its use.
+
+        Where one is enough, the other may be left out.
+        """
 
     def together(self, s: int) -> float:
         """Return the evidence that the items of a pattern go together."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 
 import numpy as np
 
@@ -37,17 +38,28 @@ class Task:
     bits: BitMatrix
     team: ThreadTeam
     make_operator: MakeOperator
+    # Restarts side by side ask for the same at the same time; a cached property alone would make it for each.
+    _lock: Lock = field(default_factory=Lock)
 
-    @cached_property
+    @property
     def data(self) -> Operator:
         """What the relaxed solve multiplies by."""
+        with self._lock:
+            return self._data
+
+    @property
+    def merged(self) -> Task:
+        """The same with all rows in one class."""
+        with self._lock:
+            return self._merged
+
+    @cached_property
+    def _data(self) -> Operator:
         return self.make_operator(self.matrix, self.bits.blocks, self.bits.weights)
 
     @cached_property
-    def merged(self) -> Task:
-        """The same with all rows in one class."""
-        bits = BitMatrix(self.matrix, [slice(0, self.bits.shape[0])], self.bits.weights)
-        return replace(self, bits=bits)
+    def _merged(self) -> Task:
+        return replace(self, bits=self.bits.merge_classes(), _lock=Lock())
 
 
 @dataclass(frozen=True)

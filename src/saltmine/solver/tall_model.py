@@ -280,11 +280,10 @@ class TallModel:
         return [int(s) for s in np.flatnonzero(self.used.any(axis=1))]
 
     def pattern_evidence(self, s: int) -> float:
-        """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
+        """Return the evidence that the items of a pattern go together if it is enough, else also that of its use."""
         if self._is_typical(s, int(self.used[s].sum())):
             return np.inf
         together = self.together(s)
-        # What is enough need not be more.
         return together if together >= -self.log_alpha else max(together, self._use_evidence(s))
 
     def _is_typical(self, s: int, used: int) -> bool:
