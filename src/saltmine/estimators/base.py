@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 LEVEL = 0.01
 # Rows that probabilities are calibrated by: as many as take this much work, in cells times patterns and classes, and
 # never more cells than the last.
-CALIBRATION_WORK, MIN_CALIBRATION_ROWS, MAX_CALIBRATION_ROWS, CALIBRATION_CELLS = 1 << 30, 100, 2000, 1 << 25
+CALIBRATION_WORK, MIN_CALIBRATION_ROWS, MAX_CALIBRATION_ROWS, CALIBRATION_CELLS = 1 << 24, 100, 1000, 1 << 25
 
 
 def import_fitting() -> ModuleType:

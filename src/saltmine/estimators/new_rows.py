@@ -235,13 +235,13 @@ class NewRows(TransformerMixin):
 
         Codes know the rows that they were made of, so the code of its own class is made without each row.
         """
-        lengths = self._code_lengths(rows)
-        usage, noise = self.usage_counts_, self.noise_counts_
-        prior = class_prior(usage, noise, int(self.class_counts_.sum()), self.item_counts_.sum(axis=0) > 0)
+        lengths = np.empty((rows.shape[0], len(self.classes_)))
+        used, noise = self.usage_counts_, self.noise_counts_
+        prior = class_prior(used, noise, int(self.class_counts_.sum()), self.item_counts_.sum(axis=0) > 0)
         for a, table in enumerate(self._code_tables()):
+            usage, lengths[:, a] = encode(rows, table)
             own = np.flatnonzero(numbers == a)
-            used = encode(rows[own], table)[0]
-            lengths[own, a] = lengths_left_out(rows[own], used, table.patterns, usage[a], noise[a], prior)
+            lengths[own, a] = lengths_left_out(rows[own], usage[own], table.patterns, used[a], noise[a], prior)
         return fit_temperature(self._log_prior() - lengths, numbers)
 
     def _code_tables(self) -> list[CodeTable]:

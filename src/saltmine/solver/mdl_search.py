@@ -34,7 +34,7 @@ MANY_CLASSES, MANY_ALTERATIONS, MORE_PER_CLASS = 5, 1 << 16, 8
 # The work of a start grows with cells and classes, and with the number of patterns, which grows with that of the items.
 # Data of so much work is searched from one start. Smaller data, where starts differ more, from more: as many as the
 # square root of the share, but no more than six.
-WORK_OF_ONE_START, MOST_STARTS = 5 << 26, 6
+WORK_OF_ONE_START, MOST_STARTS = 1 << 28, 6
 # Rounds of moves on the binary model; one or two are the rule.
 MAX_ROUNDS = 5
 
