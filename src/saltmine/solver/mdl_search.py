@@ -30,7 +30,7 @@ RAMP, ITERATIONS = 60, 80
 FEW_ROWS = 100
 # With so many classes, and so many items times classes, the relaxed solve takes all rows for one class: alterations
 # take most of its time and memory, and the moves find them. On smaller, dense tables it finds more with them.
-MANY_CLASSES, MANY_ALTERATIONS, MORE_PER_CLASS = 5, 1 << 16, 8
+MANY_CLASSES, MANY_ALTERATIONS, MORE_PER_CLASS = 5, 3 << 13, 8
 # The work of a start grows with cells and classes, and with the number of patterns, which grows with that of the items.
 # Data of so much work is searched from one start. Smaller data, where starts differ more, from more: as many as the
 # square root of the share, but no more than six.
