@@ -99,6 +99,13 @@ class TestCsv:
             [False, True, False],
         ]
 
+    def test_question_marks_and_other_markers_are_missing(self, written):
+        table = read(written("a.csv", "a,b,class\n?,x,p\n3,n/a,q\n4, ?,q\n"), target="class")
+        assert table.X.isna().to_numpy().tolist() == [[True, False], [False, True], [False, True]]
+        assert table.X["a"].dtype.kind == "f"
+        with pytest.raises(ReadError, match=r"line 3: the label in column 'class' is missing \(empty, NA or \?\)"):
+            read(written("b.csv", "a,class\n1,p\n0,?\n"), target="class")
+
     def test_index_of_pandas_names_the_rows(self, tmp_path, shops):
         shops.index = ["one", "two", "03", "4"]
         shops.to_csv(tmp_path / "shops.csv")

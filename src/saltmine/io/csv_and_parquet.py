@@ -42,8 +42,8 @@ def read_csv(
 ) -> Table:
     """Read a table with a header, one row per line.
 
-    Empty fields, NA, NaN and the other markers of pandas are missing values. A first column without a name, as written
-    by pandas and R, holds the names of the rows.
+    Empty fields, ``?``, NA, n/a, NaN and the other markers of pandas are missing values. A first column without a name,
+    as written by pandas and R, holds the names of the rows.
 
     Parameters
     ----------
@@ -116,6 +116,8 @@ class _File:
             "dtype": {name: str for name in (_UNNAMED, *text_columns) if name in self.columns},
             "skipinitialspace": self._has_blanks_before_fields(),
             "compression": None,
+            # Beside the markers of pandas, such as NA, n/a and empty fields.
+            "na_values": ["?"],
             "decimal": _decimal_mark(self.data) if self.separator == ";" else ".",
         }
         try:

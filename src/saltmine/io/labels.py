@@ -116,7 +116,7 @@ def _take_columns(frame: pd.DataFrame, columns: dict[str, str], place: Callable[
         column = frame.pop(name)
         missing = column.isna().to_numpy()
         if missing.any():
-            problem = f"the {titles[what]} in column {name!r} is missing (empty or NA); add it or remove the row."
+            problem = f"the {titles[what]} in column {name!r} is missing (empty, NA or ?); add it or remove the row."
             raise ReadError(problem, place(int(missing.argmax())))
         values = np.asarray(column)
         taken[what] = values if values.dtype.kind in "biuf" else as_text(values).astype(str)
