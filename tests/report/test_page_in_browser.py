@@ -113,9 +113,9 @@ def test_no_pattern(visit):
     X = np.random.default_rng(1).random((100, 40)) < 0.2
     page = visit(CSalt(random_state=0).fit(X, np.repeat(["a", "b"], 50)))
     assert "No pattern" in page.locator(".answer").inner_text()
-    assert page.get_by_text("Single items that differ most between the classes").is_visible()
+    assert page.get_by_text("Single items that differ most between the classes", exact=True).is_visible()
     assert page.locator("#map").count() == 0
-    assert page.locator("nav a").all_inner_texts() == ["Download", "How to read this"]
+    assert page.locator("nav a").all_inner_texts() == ["Single items", "Download", "How to read this"]
 
 
 def test_twenty_classes(visit):
@@ -507,5 +507,6 @@ def test_items_of_several_classes_are_drawn_once(visit):
     card = page.locator(f"#pattern-{headings_of(model, 'item 0')}")
     assert " ".join(card.locator(".kind").inner_text().split()) == "mostly a , b"
     card.scroll_into_view_if_needed()
+    card.locator(".part").first.wait_for()
     assert card.locator(".part").count() == 1
     assert " ".join(card.locator("h4").last.inner_text().split()) == "Mostly a , b (6)"

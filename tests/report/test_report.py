@@ -380,3 +380,39 @@ def test_mistakes_get_one_sentence(shop_model, tmp_path):
         write_report(shop_model, tmp_path / "none" / "report.html")
     with pytest.raises(TypeError, match="A report shows a fitted estimator of saltmine such as CSalt, not 'PCA'"):
         render(PCA().fit(pd.DataFrame({"a": [0, 1], "b": [1, 0]})))
+
+
+def test_single_items_that_differ_are_told_without_scripts(shop_model):
+    page = render(shop_model)
+    section = page[page.index('<section id="items"') : page.index('<section id="map"')]
+    differences = shop_model.differences()
+    confirmed = differences[differences["q_value"] <= 0.05]
+    assert len(confirmed) > 1
+    assert f"{len(confirmed)} items differ between the classes" in section
+    first = confirmed.iloc[0]
+    assert f'<th scope="row" dir="auto">{first["item"]}</th><td>{first["class"]}</td>' in section
+    assert f"({first['rows']})" in section
+    assert section.count("<tr>") == 1 + len(confirmed)
+
+
+def test_single_items_of_classes_that_do_not_differ():
+    rng = np.random.default_rng(0)
+    model = CSalt(random_state=0).fit(rng.random((60, 20)) < 0.3, np.repeat(["a", "b"], 30))
+    assert (model.differences()["q_value"] > 0.05).all()
+    section = render(model)
+    assert "No single item is shown to differ between the classes" in section
+    assert '<table class="plain">' not in section
+    assert 'id="items"' not in render(Primp(random_state=0).fit(rng.random((60, 20)) < 0.3))
+
+
+def test_names_of_single_items_stay_text():
+    rng = np.random.default_rng(1)
+    labels = np.repeat(["<b>a</b>", "b & c"], 60)
+    cells = rng.random((120, 6)) < 0.3
+    cells[:60, 2] = True
+    names = ["one", "two", "</table><script>alert(1)</script>", "four", "five", "six"]
+    page = render(CSalt(random_state=0).fit(cells, labels, item_names=names))
+    section = page[page.index('<section id="items"') : page.index('<section id="map"')]
+    assert "&lt;/table&gt;&lt;script&gt;alert(1)" in section
+    assert "&lt;b&gt;a&lt;/b&gt;" in section
+    assert "<script>" not in section

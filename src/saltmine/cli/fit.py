@@ -18,7 +18,7 @@ from saltmine.cli.apply import usage_table
 from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes, as_json, atomic_folder, print_rich, simple_grid, terminal_width
-from saltmine.fitted.summary import Summary, percent
+from saltmine.fitted.summary import MAX_Q, Summary, percent
 from saltmine.methods import METHODS, make, parameters_of, ranks_for
 from saltmine.report import write_report
 from saltmine.version import __version__
@@ -31,8 +31,8 @@ SUMMARY, REPORT = "summary.json", "report.html"
 FILES = (MODEL, PATTERNS, DIFFERENCES, USAGE, SUMMARY, REPORT)
 # Items of a part in the summary; patterns and classes in the terminal, and items of a part there.
 SUMMARY_ITEMS, SHOWN_PATTERNS, SHOWN_CLASSES, SHOWN_ITEMS = 10, 12, 6, 5
-# Single items that differ between classes: in the summary and in the terminal, those with at most this q-value.
-SUMMARY_DIFFERENCES, SHOWN_DIFFERENCES, LARGEST_Q = 50, 5, 0.05
+# Single items that differ between classes: in the summary, and in the terminal.
+SUMMARY_DIFFERENCES, SHOWN_DIFFERENCES = 50, 5
 
 # Options that set a parameter of the estimator, all but --ranks.
 SAME_NAME = ("algorithm", "alpha", "max_rank", "device", "tau", "candidates", "max_time")
@@ -225,12 +225,12 @@ def _print_summary(summary: Summary, folder: Path) -> None:
         more = [f"{count} more {what}" for what, count in left.items() if count > 0]
         if more:
             parts.append(Text(f"... and {', '.join(more)}."))
-    confirmed = summary.differences[summary.differences["q_value"] <= LARGEST_Q]
+    confirmed = summary.confirmed_differences
     if len(confirmed):
         differ = "single item differs" if len(confirmed) == 1 else "single items differ"
         surest = ", the surest" if len(confirmed) > SHOWN_DIFFERENCES else ""
         parts += [
-            Text(f"\n{len(confirmed):,} {differ} between classes (q at most {LARGEST_Q}){surest}:\n"),
+            Text(f"\n{len(confirmed):,} {differ} between classes (q at most {MAX_Q}){surest}:\n"),
             _difference_grid(confirmed.head(SHOWN_DIFFERENCES)),
         ]
     parts.append(Text(f"Results in {folder}: open {folder / REPORT}"))

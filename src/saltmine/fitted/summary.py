@@ -22,8 +22,8 @@ _NUMBERS = ("evidence", "gain", "p_value", "q_value", "stability")
 LITTLE_EVIDENCE = 4.6
 # Characters of an item or class name, and of a class name in a sentence.
 MAX_NAME, MAX_NAME_IN_SENTENCE = 500, 40
-# Largest p-value of single items that differ between classes.
-MAX_P = 0.05
+# Largest p-value of single items that differ between classes, and largest q-value of those that are shown to.
+MAX_P, MAX_Q = 0.05, 0.05
 # Items in the title of a pattern; with fewer than ENOUGH_ITEMS in the first part, items of the other parts follow.
 TITLE_ITEMS, ENOUGH_ITEMS = 5, 3
 # Classes named in the answer and among the facts.
@@ -206,6 +206,11 @@ class Summary:
     def differences(self) -> pd.DataFrame:
         """The single items that classes differ in (`CSalt.differences`)."""
         return difference_table(self.model, MAX_P)
+
+    @property
+    def confirmed_differences(self) -> pd.DataFrame:
+        """Those that are shown to differ."""
+        return self.differences[self.differences["q_value"] <= MAX_Q]
 
     @cached_property
     def facts(self) -> list[str]:

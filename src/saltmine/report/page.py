@@ -9,13 +9,16 @@ import re
 from html import escape
 from importlib.resources import files
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saltmine.atomic import atomic_write
 from saltmine.colours import SHARED, class_colours
 from saltmine.fitted.model import FittedModel
-from saltmine.fitted.summary import Summary, class_in_sentence
+from saltmine.fitted.summary import MAX_Q, Summary, class_in_sentence, percent
 from saltmine.report.payload import payload
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STYLES = ("base", "map", "cards", "pictures", "small")
 # Each script uses what those before it define.
@@ -24,6 +27,8 @@ SCRIPTS = ("dom", "roles", "overview", "pictures", "cloud", "items", "cards", "t
 OUTLINE_PATTERNS, OUTLINE_ITEMS = 20, 8
 # The same in a notebook.
 NOTEBOOK_PATTERNS, NOTEBOOK_ITEMS = 10, 6
+# Single items that differ between classes.
+SHOWN_DIFFERENCES = 20
 
 
 def write_report(model: FittedModel | Summary, path: str | PathLike[str], title: str | None = None) -> None:
@@ -63,6 +68,7 @@ def render(model: FittedModel | Summary, title: str | None = None) -> str:
         "source": escape(data["method_source"]),
         **{name: escape(text) for name, text in _meanings(data["tested"], data["exact"], len(data["classes"])).items()},
         "outline": f'<ul class="outline">{lines}</ul>',
+        "differences": differences_html(summary),
         "css": css,
         "data": as_json(data),
         "script": script,
@@ -125,6 +131,54 @@ def outline(summary: Summary) -> list[str]:
         lines.append(f"Pattern {pattern.number} ({used}): {parts}")
     rest = len(summary.patterns) - len(lines)
     return [*lines, f"and {rest:,} more pattern{'s' if rest > 1 else ''}"] if rest else lines
+
+
+def differences_html(summary: Summary) -> str:
+    """Return the section of single items that classes differ in; nothing where there is one class."""
+    if len(summary.classes) < 2:
+        return ""
+    confirmed = summary.confirmed_differences
+    count, rest = len(confirmed), len(confirmed) - SHOWN_DIFFERENCES
+    if count:
+        lead = f"{count:,} {'item differs' if count == 1 else 'items differ'} between the classes (q at most {MAX_Q})"
+        lead += f"; the surest {SHOWN_DIFFERENCES} are here, all in differences.csv." if rest > 0 else "."
+    else:
+        lead = f"No single item is shown to differ between the classes (q at most {MAX_Q})."
+    lead += " One item at a time, whether or not it belongs to a pattern; each class against all other rows."
+    table = _difference_rows(summary, confirmed.head(SHOWN_DIFFERENCES)) if count else ""
+    title = '<h2 id="items-title">Single items that differ</h2>'
+    section = '<section id="items" aria-labelledby="items-title">'
+    return f'{section}\n  {title}\n  <p class="lead">{escape(lead)}</p>{table}\n</section>\n'
+
+
+def _difference_rows(summary: Summary, differences: pd.DataFrame) -> str:
+    """Return single items that differ as a table."""
+    names = dict(zip(summary.model.classes_.tolist(), (entry.name for entry in summary.classes), strict=True))
+    heads = ("item", "class", "in the class", "elsewhere", "odds ratio", "95 % interval", "q")
+    body = ""
+    for row in differences.to_dict("records"):
+        shares = (
+            f"{percent(row[f'share{where}'])} <span>({row[f'rows{where}']:,})</span>" for where in ("", "_elsewhere")
+        )
+        odds = _figure(row["odds_ratio"]), f"{_figure(row['odds_low'])} to {_figure(row['odds_high'])}"
+        cells = [escape(str(row["item"])), escape(names[row["class"]]), *shares, *odds, f"{row['q_value']:.1g}"]
+        body += (
+            f'<tr><th scope="row" dir="auto">{cells[0]}</th>{"".join(f"<td>{cell}</td>" for cell in cells[1:])}</tr>'
+        )
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    frame = '<div class="table-frame" tabindex="0" role="region" aria-label="Single items that differ, scrolls">'
+    return f'{frame}<table class="plain"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _figure(value: float) -> str:
+    """Return a number with two digits, or as a whole one where it has more.
+
+    Examples
+    --------
+    >>> _figure(0.0312), _figure(8.76), _figure(1234.5)
+    ('0.031', '8.8', '1,234')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
 
 
 def model_html(model: FittedModel) -> str:
