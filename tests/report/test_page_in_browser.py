@@ -199,6 +199,7 @@ def test_long_lists_open(visit):
     page = visit(planted_model(2, [40, 40], 400, size=40))
     card = page.locator("#pattern-0")
     card.scroll_into_view_if_needed()
+    card.locator(".part").first.wait_for()
     rows = card.locator(".part").first.locator("tbody tr")
     assert rows.count() == 8
     card.get_by_role("button", name="Show all 40").click()
