@@ -12,6 +12,7 @@ Figures of a table and a method:
 - test: nats of `code_lengths` for the true class of held-out rows (three folds; classes of at least six rows), divided
   by those of item codes of the class with a pseudo-count of one half.
 - predict: accuracy on held-out rows.
+- usage, alterations: accuracy of logistic regression on these features of `CSalt`; log loss: of `predict_proba`.
 - transform: description with the usage that `transform` gives the rows of the fit, divided by that with `usage_`.
 
 Tables are those of ``shared`` beside the repository, or of ``--data``; wine, breast cancer (both through `Prepare`) and
@@ -35,6 +36,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import BernoulliNB
 
@@ -96,6 +99,7 @@ OF_SCIKIT_LEARN: dict[str, Callable[[], tuple[Any, Any]]] = {
 }
 TABLES = (*SMALL, "wine", "breast_cancer", "digits", *LARGE)
 OF_SEEDS = ("soybean", "zoo", "digits 3 and 8", "wine")
+OF_PIPELINES = ("vote", "zoo", "soybean", "digits", "lymph", "audiology", "breast_cancer", "adult")
 
 
 def read(name: str, data: Path) -> tuple[Any, Any]:
@@ -182,6 +186,24 @@ def score(table: str, seed: int, data: Path) -> Row:
     return {"train": length / model.null_description_length_, "cpu_seconds": round(time.process_time() - begin, 2)}
 
 
+def in_pipelines(table: str, seed: int, data: Path) -> Row:
+    """Measure what others make of a model on held-out rows: logistic regression on its features, and probabilities."""
+    X, y = large_classes(*read(table, data))
+    figures = []
+    for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y):
+        model = CSalt(random_state=seed, features="alterations").fit(X[train], y[train])
+        before, after = model.transform(X[train]), model.transform(X[test])
+        found = {}
+        for name, columns in (("usage", slice(0, model.n_components_)), ("alterations", slice(None))):
+            on_top = LogisticRegression(max_iter=2000).fit(before[:, columns], y[train])
+            found[name] = on_top.score(after[:, columns], y[test])
+        naive = BernoulliNB().fit(X[train], y[train])
+        for name, other in (("log loss", model), ("log loss of NB", naive)):
+            found[name] = log_loss(y[test], other.predict_proba(X[test]), labels=other.classes_)
+        figures.append({**found, "predict": model.score(X[test], y[test]), "temperature": model.temperature_})
+    return {str(name): float(value) for name, value in pd.DataFrame(figures).mean().items()}
+
+
 # ---------------------------------------------------------------------- tables of the results
 
 
@@ -202,6 +224,13 @@ def table_of_seeds(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
         least, most = runs["train"].min(), runs["train"].max()
         lines.append([str(case), str(len(runs)), _number(least), _number(most), _number((most - least) / least)])
     return ["table", "seeds", "least", "most", "spread"], lines
+
+
+def table_of_pipelines(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
+    """Return one line per table."""
+    columns = ["usage", "alterations", "predict", "log loss", "log loss of NB"]
+    runs = pd.DataFrame(rows).groupby("case", sort=False)[columns].mean()
+    return ["table", *columns], [[str(case), *map(_number, line)] for case, line in runs.iterrows()]
 
 
 def draw(rows: list[Row], path: Path) -> None:
@@ -233,7 +262,7 @@ def _number(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.3f}" if value < 10 else f"{value:.1f}"
 
 
-PARTS = {"methods": table_of_methods, "seeds": table_of_seeds}
+PARTS = {"methods": table_of_methods, "seeds": table_of_seeds, "pipelines": table_of_pipelines}
 
 # ---------------------------------------------------------------------- the command
 
@@ -245,6 +274,9 @@ def tasks_of(part: str, args: argparse.Namespace) -> list[Task]:
         return [
             {"case": case, "seed": first + k} for case in args.tables or OF_SEEDS for k in range(args.repeats or SEEDS)
         ]
+    if part == "pipelines":
+        tables = args.tables or OF_PIPELINES
+        return [{"case": case, "seed": first + k} for case in tables for k in range(args.repeats or 1)]
     return [
         {"case": case, "method": method, "seed": first + k}
         for case in args.tables or TABLES
@@ -253,15 +285,16 @@ def tasks_of(part: str, args: argparse.Namespace) -> list[Task]:
     ]
 
 
-def measured(tasks: list[Task], data: Path) -> Iterator[tuple[Task, Row | None, str]]:
+def measured(part: str, tasks: list[Task], data: Path) -> Iterator[tuple[Task, Row | None, str]]:
     """Yield every task with its figures, or with the reason why it has none."""
     load_compiled("csalt")
     for task in tasks:
         try:
-            if "method" in task:
+            if part == "methods":
                 yield task, compare(task["case"], task["method"], task["seed"], data), ""
             else:
-                yield task, score(task["case"], task["seed"], data), ""
+                measure = score if part == "seeds" else in_pipelines
+                yield task, measure(task["case"], task["seed"], data), ""
         except SkipTask as reason:
             yield task, None, str(reason)
 
@@ -275,7 +308,7 @@ def run(part: str, args: argparse.Namespace) -> list[Row]:
     store, log = Store(folder, part), Console(stderr=True, highlight=False)
     with store.lock():
         todo = store.missing(tasks_of(part, args))
-        for done, (task, found, reason) in enumerate(measured(todo, args.data), 1):
+        for done, (task, found, reason) in enumerate(measured(part, todo, args.data), 1):
             what = ", ".join(str(value) for value in task.values())
             if found is not None:
                 store.add(task, found)
@@ -285,7 +318,7 @@ def run(part: str, args: argparse.Namespace) -> list[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="part", help="methods, seeds; both by default")
+    parser.add_argument("parts", nargs="*", metavar="part", help="methods, seeds, pipelines; all by default")
     parser.add_argument("--tables", type=lambda names: names.split(","), help=f"of {', '.join(TABLES)}")
     parser.add_argument("--methods", type=lambda names: names.split(","), help=f"of {', '.join(METHODS)}")
     parser.add_argument("--repeats", type=int, help="seeds of every table and method")
