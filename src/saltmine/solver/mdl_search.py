@@ -31,8 +31,9 @@ FEW_ROWS = 100
 # With so many classes, and so many items times classes, the relaxed solve takes all rows for one class: alterations
 # take most of its time and memory, and the moves find them. On smaller, dense tables it finds more with them.
 MANY_CLASSES, MANY_ALTERATIONS = 5, 3 << 13
-# The relaxed solve then starts with so many more patterns per class, and no more than the second.
-MORE_PER_CLASS, MOST_MORE = 8, 64
+# The relaxed solve then starts with so many more patterns per class, and no more than the second; with more items times
+# classes than the third with none, which would take too long.
+MORE_PER_CLASS, MOST_MORE, MOST_ALTERATIONS = 8, 64, 1 << 17
 # The work of a start grows with cells and classes, and with the number of patterns, which grows with that of the items.
 # Data of so much work is searched from one start. Smaller data, where starts differ more, from more: as many as the
 # square root of the share, but no more than six.
@@ -140,7 +141,8 @@ def _relaxed_start(task: Task, settings: SearchSettings) -> tuple[BinaryModel, i
     if n_classes < MANY_CLASSES or n_classes * n_items < MANY_ALTERATIONS:
         return _solve_and_round(task, settings, START_MORE)
     # A pattern with alterations may hold a set of items for every class; without, each of them needs one.
-    more = START_MORE + min(MORE_PER_CLASS * n_classes, MOST_MORE)
+    affordable = n_classes * n_items < MOST_ALTERATIONS
+    more = START_MORE + (min(MORE_PER_CLASS * n_classes, MOST_MORE) if affordable else 0)
     model, n_iter, history = _solve_and_round(task.merged, replace(settings, alterations=False), more)
     return replace(model, V=np.zeros((n_classes, *model.X.shape), dtype=bool)), n_iter, history
 
