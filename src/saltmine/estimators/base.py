@@ -187,16 +187,13 @@ class PatternModel(NewRows, BaseEstimator):
 
     def _temperature(self, data: BinaryMatrix | LazyMatrix, numbers: Indices, client: Any) -> float:
         """Return what makes probabilities of code lengths, by some rows of the fit."""
-        # Compiled code would slow the import.
-        from saltmine.data.blocks import read_some
-
         if not self._knows_classes or len(self.classes_) < 2:
             return 1.0
         work = max(len(self.classes_) * self.n_components_ * data.shape[1], 1)
         count = int(np.clip(CALIBRATION_WORK // work, MIN_CALIBRATION_ROWS, MAX_CALIBRATION_ROWS))
         # Wide data is never read as a whole.
         count = min(count, CALIBRATION_CELLS // data.shape[1])
-        rows, chosen = read_some(data, count, self.binarize, client)
+        rows, chosen = import_fitting().read_some(data, count, self.binarize, client)
         return self._calibrate(rows, numbers[chosen])
 
     def _run_once(self, search: Callable[[OnStep], Solution]) -> Solution:

@@ -15,7 +15,7 @@ import numpy as np
 
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
-from saltmine.data.blocks import column_sources, read_whole, row_sources
+from saltmine.data.blocks import column_sources, read_some, read_whole, row_sources  # noqa: F401  # read_some is for base, which reaches compiled code here
 from saltmine.data.folding import Weights
 from saltmine.data.lazy import LazyMatrix
 from saltmine.data.stacking import Labels, StackedMatrix

@@ -7,6 +7,7 @@ import pandas as pd
 
 from saltmine.arrays import Floats, Ints
 from saltmine.fitted.model import FittedModel
+from saltmine.mdl.correction import correct
 
 # Half of the confidence interval of a log-odds ratio, in standard errors: 95 %.
 HALF_WIDTH = 1.959964
@@ -30,7 +31,9 @@ def difference_table(model: FittedModel, max_p: float) -> pd.DataFrame:
     if len(sizes) < 2:
         tested[:] = False
     q_values = np.full(hits.shape, np.nan)
-    q_values[tested] = adjust(p_values[tested])
+    with np.errstate(divide="ignore"):
+        # The smallest p-values are too small for a number.
+        q_values[tested] = np.exp(correct(np.log(p_values[tested])))
     of_class, column = np.nonzero(tested & (p_values <= max_p))
     chosen = of_class, column
     ratio, low, high = odds_ratios(hits[chosen], rows[chosen], elsewhere[chosen], others[chosen])
@@ -88,18 +91,3 @@ def odds_ratios(hits: Ints, rows: Ints, elsewhere: Ints, others: Ints) -> tuple[
     ratio = np.log(cells[0] * cells[3] / (cells[1] * cells[2]))
     width = HALF_WIDTH * np.sqrt((1 / cells).sum(axis=0))
     return np.exp(ratio), np.exp(ratio - width), np.exp(ratio + width)
-
-
-def adjust(p_values: Floats) -> Floats:
-    """Return q-values by Benjamini and Hochberg.
-
-    Examples
-    --------
-    >>> adjust(np.array([0.01, 0.04, 1.0])).round(3).tolist()
-    [0.03, 0.06, 1.0]
-    """
-    order = np.argsort(p_values, kind="stable")
-    raised = p_values[order] * len(order) / np.arange(1, len(order) + 1)
-    q = np.empty_like(raised)
-    q[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0)
-    return q

@@ -13,6 +13,7 @@ import numpy as np
 
 from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.compiled import compiled
+from saltmine.mdl.correction import correct
 from saltmine.mdl.evidence import log_choices
 
 # Groups of rows of about the same size.
@@ -249,19 +250,3 @@ def make_claims(use: Floats, choice: Floats, added: Floats, adding: Bools) -> Cl
     log_p = np.stack([np.minimum(use + choice, 0.0), np.where(adding, added, 0.0)])
     p, q = np.exp(log_p), np.exp(correct(log_p))
     return Claims(p[0], q[0], np.where(adding, p[1], np.nan), np.where(adding, q[1], np.nan))
-
-
-def correct(log_p: Floats) -> Floats:
-    """Return the logarithm of Benjamini and Hochberg's q-values, over all entries.
-
-    Examples
-    --------
-    >>> np.exp(correct(np.log([0.01, 0.04, 1.0]))).round(3).tolist()
-    [0.03, 0.06, 1.0]
-    """
-    flat = log_p.ravel()
-    order = np.argsort(flat, kind="stable")
-    raised = flat[order] + np.log(max(len(flat), 1)) - np.log(np.arange(1, len(flat) + 1))
-    q = np.empty_like(flat)
-    q[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 0.0)
-    return q.reshape(log_p.shape)

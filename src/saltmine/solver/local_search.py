@@ -21,8 +21,9 @@ from saltmine.data.bits import BitMatrix, count_bits
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.added_items import can_shuffle, test_added
-from saltmine.mdl.class_tests import correct, join_strata, log_p_values, size_strata
+from saltmine.mdl.class_tests import join_strata, log_p_values, size_strata
 from saltmine.mdl.code_length import count_errors
+from saltmine.mdl.correction import correct
 from saltmine.mdl.evidence import is_typical, item_choices
 from saltmine.solver import kernels
 from saltmine.solver.contrasts import find_contrasts

@@ -16,8 +16,9 @@ from saltmine.data.binary_model import BinaryModel
 from saltmine.mdl import evidence as stats
 from saltmine.mdl import scores as scoring
 from saltmine.mdl.added_items import simes_log_p
-from saltmine.mdl.class_tests import correct, join, join_strata, log_p_values, size_strata
+from saltmine.mdl.class_tests import join, join_strata, log_p_values, size_strata
 from saltmine.mdl.code_length import NO_CODE, OPEN_ONES, OPEN_ZEROS, errors_code, make_costs, pattern_extra
+from saltmine.mdl.correction import correct
 from saltmine.mdl.item_choice import ItemsWithout, choose_items
 from saltmine.mdl.row_sizes import frequency_bins, row_shifts
 from saltmine.solver.executor import BlockExecutor

@@ -17,7 +17,8 @@ from saltmine.arrays import Bools, Floats, Indices, Ints, Words
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import Layout, count_bits
 from saltmine.mdl.added_items import simes
-from saltmine.mdl.class_tests import correct, join_strata, size_strata, use_log_p
+from saltmine.mdl.class_tests import join_strata, size_strata, use_log_p
+from saltmine.mdl.correction import correct
 from saltmine.mdl.evidence import EvidenceSums, evidence_from_sums, is_typical, item_choices, min_rows
 from saltmine.mdl.row_sizes import FrequencyBins, row_shifts
 from saltmine.mdl.scores import ModelSums, ScoreSums, gains, make_model_sums, model_length
