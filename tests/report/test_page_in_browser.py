@@ -214,13 +214,22 @@ def test_explanations_show_on_focus_and_hide_on_escape(visit, shops):
     assert not page.get_by_role("tooltip").is_visible()
 
 
+def point_at(page, element, x, y):
+    """Text of the tooltip at a point; cards that are drawn meanwhile may move the element, so the mouse follows it."""
+    tooltip = page.get_by_role("tooltip")
+    for _ in range(50):
+        element.hover(position={"x": x, "y": y})
+        page.wait_for_timeout(100)
+        if tooltip.is_visible():
+            return tooltip.inner_text()
+        page.mouse.move(0, 0)
+    raise AssertionError("no tooltip after fifty tries")
+
+
 def test_pointing_at_the_usage_names_row_and_pattern(visit, shops):
     page = visit(shops)
     canvas = page.locator("#usage-canvas")
-    canvas.scroll_into_view_if_needed()
-    page.wait_for_timeout(200)
-    canvas.hover(position={"x": 221, "y": 36})
-    tip = page.get_by_role("tooltip").inner_text()
+    tip = point_at(page, canvas, x=221, y=36)
     first = page.evaluate("[data.usage.rows[0], data.usage.patterns[0]]")
     assert f"row {first[0]} (Mainz) {'uses' if shops.usage_[*first] else 'does not use'}" in tip
     assert f"pattern {first[1]}:" in tip
