@@ -51,6 +51,8 @@ class Part:
     kind : {"typical", "shared", "mostly", "only", "added"}
     items, entries : (k,) int
         Columns of the items, and their rows in the pattern table.
+    strength : (k,) float
+        How much every item sets the pattern apart; never negative.
     evidence, gain : float or None
         Of the alteration, or of the whole pattern.
     p_value, q_value : float or None
@@ -63,6 +65,7 @@ class Part:
     kind: str
     items: Indices
     entries: Indices
+    strength: Floats
     evidence: float | None
     gain: float | None
     p_value: float | None
@@ -192,7 +195,8 @@ class Summary:
             p_value, q_value = (significant(self.columns[name][first], digits=3) for name in ("p_value", "q_value"))
             back = significant(stability.alterations[a, s]) if stability is not None and adds else None
             figures = evidence, gain, p_value, q_value, back
-            self.patterns[s].parts.append(Part(a, str(kinds[first]), rows.item[chosen], chosen, *figures))
+            items = rows.item[chosen], chosen, np.maximum(strength[chosen], 0.0)
+            self.patterns[s].parts.append(Part(a, str(kinds[first]), *items, *figures))
 
     @cached_property
     def item_names(self) -> list[str | int]:
