@@ -100,12 +100,12 @@ def _classes(*names):
 
 def _pattern(usage, *owners, altered_by=()):
     role, kind = owners[0] if owners else (-1, "shared")
-    parts = [Part(role, kind, np.arange(2), np.arange(2), 9.0, 9.0, None, None, None)]
+    parts = [Part(role, kind, np.arange(2), np.arange(2), np.ones(2), 9.0, 9.0, None, None, None)]
     return PatternSummary(0, False, list(owners), list(altered_by), 2, usage, 9.0, 9.0, None, parts)
 
 
 def _typical(usage, size=3, altered_by=()):
-    parts = [Part(-1, "typical", np.arange(size), np.arange(size), -2.0, 9.0, None, None, None)]
+    parts = [Part(-1, "typical", np.arange(size), np.arange(size), np.ones(size), -2.0, 9.0, None, None, None)]
     return PatternSummary(0, True, [], list(altered_by), size, usage, -2.0, 9.0, None, parts)
 
 
