@@ -11,6 +11,7 @@ from sklearn import config_context
 from saltmine import CSalt, Primp
 from saltmine.colours import SHARED, class_colours
 from saltmine.datasets import make_planted
+from saltmine.fitted.summary import Summary
 from saltmine.io import Table
 
 
@@ -63,9 +64,15 @@ def test_words_have_the_colour_of_their_role(model):
                 assert colours[item] == SHARED
             else:
                 assert colours[item] in classes
-            used = row[["usage_a", "usage_b"]].to_numpy(float)
-            hits = np.nansum(row[["support_a", "support_b"]].to_numpy(float) * used)
-            assert sizes[item] == pytest.approx(max(hits, 1))
+
+
+def test_words_that_set_the_pattern_apart_are_larger(model):
+    summary = Summary(model)
+    for pattern in summary.patterns:
+        sizes, _ = model.plot._words(pattern.number, max_words=1000)
+        for part in pattern.parts:
+            drawn = [sizes[str(summary.item_names[item])] for item in part.items]
+            np.testing.assert_allclose(drawn, np.maximum(part.strength, min(sizes.values())))
 
 
 def test_the_word_cloud_is_an_image(model):

@@ -9,17 +9,20 @@ SHARED = "#d95f9f"
 _CLASSES = ("#1f6fb4", "#3a9b4b", "#d9790f", "#7b4fb0", "#0d9aa6", "#a8891a", "#b23a3a", "#5b6b7a")
 
 
+# Turn of the hue between two further classes: the golden ratio keeps neighbours apart.
+_TURN = 0.618034
+
+
 def class_colours(n_classes: int) -> list[str]:
-    """Return a colour per class; beyond eight, hues are spread evenly at alternating lightness.
+    """Return a colour per class; the first eight are fixed, the others differ from those before them in hue and shade.
 
     Examples
     --------
     >>> class_colours(2)
     ['#1f6fb4', '#3a9b4b']
-    >>> len(set(class_colours(40)))
-    40
+    >>> len(set(class_colours(50)))
+    50
     """
-    if n_classes <= len(_CLASSES):
-        return list(_CLASSES[:n_classes])
-    colours = [colorsys.hls_to_rgb(k / n_classes, (0.34, 0.5, 0.42)[k % 3], 0.55) for k in range(n_classes)]
-    return ["#" + "".join(f"{round(255 * part):02x}" for part in colour) for colour in colours]
+    more = (colorsys.hls_to_rgb(k * _TURN % 1, (0.3, 0.5, 0.4)[k % 3], (0.55, 0.4)[k % 2]) for k in range(n_classes))
+    further = ["#" + "".join(f"{round(255 * part):02x}" for part in colour) for colour in more]
+    return [*_CLASSES, *further][:n_classes]

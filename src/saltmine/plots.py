@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 PAPER = "#f4f2ee"
 # With more patterns there is no room for titles, nor for longer ones.
 MAX_TITLES, MAX_TITLE = 40, 40
+# Smallest size of a word, as a share of the largest.
+MIN_WORD = 0.05
 
 
 class Plots:
@@ -69,7 +71,7 @@ class Plots:
         return ax
 
     def wordcloud(self, pattern: int, ax: Axes | None = None, max_words: int = 100) -> Axes:
-        """Draw the items of a pattern, sized by how often they occur in the rows that use it.
+        """Draw the items of a pattern, sized by how much each of them sets it apart from other rows.
 
         Items of one class have its colour; shared items and those of several classes are pink. Needs the package
         wordcloud (``saltmine[report]``).
@@ -93,22 +95,24 @@ class Plots:
         return ax
 
     def _words(self, s: int, max_words: int) -> tuple[dict[str, float], dict[str, str]]:
-        """Return how often each item of a pattern occurs in the rows that use it, and its colour."""
+        """Return how much each item sets a pattern apart, and its colour; the strongest items first."""
         summary = Summary(self._model)
         # Role -1, what is shared, is last.
         palette = [*class_colours(len(summary.classes)), SHARED]
-        hits: dict[int, int] = {}
+        strengths: dict[int, float] = {}
         roles: dict[int, int] = {}
         for part in summary.patterns[s].parts:
-            for entry, item in zip(part.entries, part.items.tolist(), strict=True):
-                hits[item] = max(int(summary.hits[:, entry].sum()), 1)
+            for item, strength in zip(part.items.tolist(), part.strength.tolist(), strict=True):
+                strengths[item] = max(strength, strengths.get(item, 0.0))
                 # What several classes have is of none of them.
                 roles[item] = part.role if roles.get(item, part.role) == part.role else -1
         names = self._model._item_names
+        # Items that set nothing apart are drawn small.
+        least = MIN_WORD * max(strengths.values()) or 1.0
         sizes, colours = {}, {}
-        for item in sorted(hits, key=lambda item: (-hits[item], item))[:max_words]:
+        for item in sorted(strengths, key=lambda item: (-strengths[item], item))[:max_words]:
             name = " ".join(str(item if names is None else names[item]).split())
-            sizes[name], colours[name] = float(hits[item]), palette[roles[item]]
+            sizes[name], colours[name] = max(strengths[item], least), palette[roles[item]]
         return sizes, colours
 
 

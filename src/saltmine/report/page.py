@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from saltmine.atomic import atomic_write
 from saltmine.colours import SHARED, class_colours
 from saltmine.fitted.model import FittedModel
-from saltmine.fitted.summary import MAX_Q, Summary, class_in_sentence, percent
+from saltmine.fitted.summary import MAX_Q, PatternSummary, Summary, class_in_sentence, percent
 from saltmine.report.payload import payload
 
 if TYPE_CHECKING:
@@ -24,14 +24,19 @@ STYLES = ("base", "map", "cards", "pictures", "small")
 # Each script uses what those before it define.
 SCRIPTS = ("dom", "roles", "overview", "pictures", "cloud", "items", "cards", "toolbar", "usage", "downloads", "main")
 # Patterns, and items of each of their parts, in the list for readers without scripts.
-OUTLINE_PATTERNS, OUTLINE_ITEMS = 20, 8
-# The same in a notebook.
-NOTEBOOK_PATTERNS, NOTEBOOK_ITEMS = 10, 6
+OUTLINE_PATTERNS, OUTLINE_ITEMS, OUTLINE_CLASSES = 20, 8, 8
+# The same in a notebook; with more classes there is one column for all of them.
+NOTEBOOK_PATTERNS, NOTEBOOK_ITEMS, NOTEBOOK_CLASSES = 10, 6, 8
 # Single items that differ between classes.
 SHOWN_DIFFERENCES = 20
 
 
-def write_report(model: FittedModel | Summary, path: str | PathLike[str], title: str | None = None) -> None:
+def write_report(
+    model: FittedModel | Summary,
+    path: str | PathLike[str],
+    title: str | None = None,
+    max_patterns: int | None = None,
+) -> None:
     """Write the report of a fitted model as one HTML file; an existing file is replaced as a whole.
 
     Parameters
@@ -40,6 +45,8 @@ def write_report(model: FittedModel | Summary, path: str | PathLike[str], title:
     path : str or path
     title : str, optional
         Heading of the page; by default the title or source in ``model.about_``.
+    max_patterns : int, optional
+        Most patterns in the page, the first of the model; by default all. The page says how many were left out.
 
     Examples
     --------
@@ -51,13 +58,15 @@ def write_report(model: FittedModel | Summary, path: str | PathLike[str], title:
     """
     with atomic_write(path) as aside:
         # A broken name may hold half a surrogate pair, which UTF-8 cannot encode.
-        aside.write_text(render(model, title), encoding="utf-8", errors="replace", newline="\n")
+        aside.write_text(render(model, title, max_patterns), encoding="utf-8", errors="replace", newline="\n")
 
 
-def render(model: FittedModel | Summary, title: str | None = None) -> str:
+def render(model: FittedModel | Summary, title: str | None = None, max_patterns: int | None = None) -> str:
     """Return the report of a fitted model as the text of an HTML page; see `write_report`."""
+    if max_patterns is not None and max_patterns < 1:
+        raise ValueError(f"max_patterns has to be at least 1 or None, not {max_patterns}.")
     summary = model if isinstance(model, Summary) else Summary(model)
-    data = payload(summary, title)
+    data = payload(summary, title, max_patterns)
     css = "".join(_asset(f"{name}.css") for name in STYLES)
     script = "".join(_asset(f"{name}.js") for name in SCRIPTS)
     lines = "".join(f"<li>{escape(line)}</li>" for line in outline(summary))
@@ -125,12 +134,21 @@ def outline(summary: Summary) -> list[str]:
     """Return a line of text for each of the first patterns, for readers without scripts."""
     lines = []
     for pattern in summary.patterns[:OUTLINE_PATTERNS]:
-        users = zip(pattern.usage, summary.classes, strict=True)
-        used = ", ".join(f"{n:,} of {entry.rows:,} {class_in_sentence(entry.name)}" for n, entry in users if n)
+        used = ", ".join(_users(summary, pattern, OUTLINE_CLASSES))
         parts = "; ".join(text for _, text in summary.describe(pattern, OUTLINE_ITEMS))
         lines.append(f"Pattern {pattern.number} ({used}): {parts}")
     rest = len(summary.patterns) - len(lines)
-    return [*lines, f"and {rest:,} more pattern{'s' if rest > 1 else ''}"] if rest else lines
+    return [*lines, f"and {rest:,} more {'pattern' if rest == 1 else 'patterns'}"] if rest else lines
+
+
+def _users(summary: Summary, pattern: PatternSummary, max_classes: int) -> list[str]:
+    """Return which classes use a pattern, as texts; of many classes, those with the largest shares."""
+    users = [(n, entry) for n, entry in zip(pattern.usage, summary.classes, strict=True) if n]
+    if len(users) > max_classes:
+        users.sort(key=lambda user: -user[0] / user[1].rows)
+    texts = [f"{n:,} of {entry.rows:,} {class_in_sentence(entry.name)}" for n, entry in users[:max_classes]]
+    rest = len(users) - len(texts)
+    return [*texts, f"{rest} more {'class' if rest == 1 else 'classes'}"] if rest else texts
 
 
 def differences_html(summary: Summary) -> str:
@@ -189,17 +207,22 @@ def model_html(model: FittedModel) -> str:
     lead = f"<p><b>{escape(type(model).__name__)}</b>: {escape(summary.answer)}</p>"
     if not summary.patterns:
         return f"<div>{lead}</div>"
-    head = "".join(_cell("th", escape(name)) for name in ("#", "items", *(entry.name for entry in summary.classes)))
+    many = len(summary.classes) > NOTEBOOK_CLASSES
+    columns = ["used by"] if many else [entry.name for entry in summary.classes]
+    head = "".join(_cell("th", escape(name)) for name in ("#", "items", *columns))
     body = ""
     for pattern in summary.patterns[:NOTEBOOK_PATTERNS]:
         parts = [
             f'<span style="border-left:4px solid {colours[role]};padding-left:4px">{escape(text)}</span>'
             for role, text in summary.describe(pattern, NOTEBOOK_ITEMS)
         ]
-        cells = [str(pattern.number), "<br>".join(parts), *(f"{count:,}" for count in pattern.usage)]
+        users = [escape(text) for text in _users(summary, pattern, NOTEBOOK_CLASSES)]
+        usage = ["<br>".join(users)] if many else [f"{count:,}" for count in pattern.usage]
+        cells = [str(pattern.number), "<br>".join(parts), *usage]
         body += f"<tr>{''.join(_cell('td', cell) for cell in cells)}</tr>"
     more = len(summary.patterns) - NOTEBOOK_PATTERNS
-    rest = f"<p>{more} more patterns: model.patterns(), model.report('report.html').</p>" if more > 0 else ""
+    noun = "pattern" if more == 1 else "patterns"
+    rest = f"<p>{more:,} more {noun}: model.patterns(), model.report('report.html').</p>" if more > 0 else ""
     return f"<div>{lead}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}</div>"
 
 

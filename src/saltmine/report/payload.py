@@ -28,12 +28,15 @@ DIFFERENCES = 12
 # More lines of usage than a screen has pixels; beyond it, a line stands for several rows.
 MAX_LINES = 2000
 MAX_ROW_NAME = 120
+# Rows named on the card of a pattern: the first of these limits with which all cards name at most MAX_NAMED rows.
+ROW_LIMITS = (200, 100, 50, 20, 10)
+MAX_NAMED = 20_000
 # Rows multiplied at a time.
 _CHUNK = 1000
 
 
-def payload(model: FittedModel | Summary, title: str | None = None) -> dict[str, Any]:
-    """Return the data of the page of a fitted model or its summary.
+def payload(model: FittedModel | Summary, title: str | None = None, max_patterns: int | None = None) -> dict[str, Any]:
+    """Return the data of the page of a fitted model or its summary, with at most ``max_patterns`` patterns.
 
     Examples
     --------
@@ -45,11 +48,12 @@ def payload(model: FittedModel | Summary, title: str | None = None) -> dict[str,
     ('Planted', [400, 120], 3)
     """
     summary = model if isinstance(model, Summary) else Summary(model)
-    model, found = summary.model, bool(summary.patterns)
+    model, shown = summary.model, summary.patterns[:max_patterns]
     otherwise = f"Patterns in {summary.source}" if summary.source else "Patterns"
     kind = kind_of_items(model._item_names, model.about_)
     colours = class_colours(len(summary.classes))
-    usage = (model.usage_, summary.row_classes, model.usage_counts_, model.row_names_)
+    numbers = np.array([pattern.number for pattern in shown], dtype=np.intp)
+    usage = (model.usage_, summary.row_classes, model.usage_counts_, model.row_names_, numbers)
     return {
         "title": str(title or model.about_.get("title") or otherwise),
         "source": summary.source,
@@ -67,9 +71,10 @@ def payload(model: FittedModel | Summary, title: str | None = None) -> dict[str,
         "colour": SHARED_COLOUR,
         "classes": [asdict(entry) | {"colour": colour} for entry, colour in zip(summary.classes, colours, strict=True)],
         "refits": None if model.stability_ is None else int(model.stability_.refits),
-        **_patterns(summary, kind),
-        "usage": usage_lines(*usage) if found else None,
-        "differences": [] if found else _differences(summary),
+        **_patterns(summary, shown, kind),
+        "left_out": len(summary.patterns) - len(shown),
+        "usage": usage_lines(*usage) if shown else None,
+        "differences": [] if shown else _differences(summary),
         "answer": summary.answer,
         "facts": summary.facts,
     }
@@ -95,15 +100,17 @@ def _differences(summary: Summary) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------------- patterns
 
 
-def _patterns(summary: Summary, kind: str) -> dict[str, Any]:
-    """Return the patterns, the items in them, and how many of these a part shows at most."""
+def _patterns(summary: Summary, shown_patterns: list[PatternSummary], kind: str) -> dict[str, Any]:
+    """Return the patterns, the items and rows in them, and how many items a part shows at most."""
     model = summary.model
+    using = named_rows(model.usage_, [pattern.number for pattern in shown_patterns])
     # A place takes a bit in every part, and a character holds six of them.
-    max_places = 6 * PICTURE_BUDGET // max(1, sum(len(pattern.parts) for pattern in summary.patterns))
+    max_places = 6 * PICTURE_BUDGET // max(1, sum(len(pattern.parts) for pattern in shown_patterns))
     layout = layout_of(kind, model._item_names, int(model.n_features_in_), model.about_, max_places)
-    limit, shown = _choose_limit(summary)
+    limit, shown = _choose_limit(summary, shown_patterns)
     position = np.full(int(model.n_features_in_), -1)
     position[shown] = np.arange(len(shown))
+    rows = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *using]))
     patterns = [
         {
             **_fields(pattern, "number", "kind", "typical", "owners", "altered_by", "size", "usage"),
@@ -111,19 +118,44 @@ def _patterns(summary: Summary, kind: str) -> dict[str, Any]:
             **_fields(pattern, "evidence", "gain", "stability"),
             "parts": [_part(summary, part, limit, position, layout) for part in pattern.parts],
             "heading": [[int(position[item]), role] for item, role in pattern.title],
+            "rows": np.searchsorted(rows, named).tolist(),
         }
-        for pattern in summary.patterns
+        for pattern, named in zip(shown_patterns, using, strict=True)
     ]
     names, counts = [summary.item_names[k] for k in shown.tolist()], model.item_counts_[:, shown].tolist()
     shape = layout.shape if layout is not None else None
-    return {"patterns": patterns, "items": {"names": names, "counts": counts}, "limit": limit, "layout": shape}
+    items = {"names": names, "counts": counts}
+    return {"patterns": patterns, "items": items, "rows": _rows(summary, rows), "limit": limit, "layout": shape}
 
 
-def _choose_limit(summary: Summary) -> tuple[int, Indices]:
+def named_rows(usage: Bools, numbers: list[int]) -> list[Indices]:
+    """Return for every pattern the first rows that use it, fewer of them where there are many patterns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [rows.tolist() for rows in named_rows(np.array([[True, False], [True, True]]), [0, 1])]
+    [[0, 1], [1]]
+    """
+    using = [np.flatnonzero(usage[:, number]) for number in numbers]
+    for limit in ROW_LIMITS:
+        if sum(min(len(rows), limit) for rows in using) <= MAX_NAMED:
+            break
+    return [rows[:limit] for rows in using]
+
+
+def _rows(summary: Summary, rows: Indices) -> dict[str, Any]:
+    """Return names (or numbers) and classes of rows."""
+    names = summary.model.row_names_
+    named = rows.tolist() if names is None else [str(names[k])[:MAX_ROW_NAME] for k in rows]
+    return {"names": named, "classes": summary.row_classes[rows].tolist(), "numbered": names is None}
+
+
+def _choose_limit(summary: Summary, patterns: list[PatternSummary]) -> tuple[int, Indices]:
     """Return how many items of a part fit into the page, and which items are then in it."""
-    parts = [part.items for pattern in summary.patterns for part in pattern.parts]
+    parts = [part.items for pattern in patterns for part in pattern.parts]
     n_classes = len(summary.classes)
-    n_columns = 2 + (summary.model.stability_ is not None)
+    n_columns = 3 + (summary.model.stability_ is not None)
     for limit in LIMITS:
         shown = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(items[:limit] for items in parts)]))
         size = (6 + 5 * n_classes + 9 * n_columns) * sum(min(len(items), limit) for items in parts)
@@ -139,6 +171,7 @@ def _part(summary: Summary, part: Part, limit: int, position: Indices, layout: L
     data = _fields(part, "role", "kind") | {"size": len(part.items)}
     data |= _fields(part, "evidence", "gain", "p_value", "q_value", "stability")
     data |= {"items": position[part.items[:limit]].tolist(), "hits": summary.hits[:, kept].tolist()}
+    data["strength"] = [significant(strength, digits=3) for strength in part.strength[:limit]]
     if "stability" in summary.columns:
         data["item_stability"] = [significant(share, digits=3) for share in summary.columns["stability"][kept]]
     if layout is not None:
@@ -189,19 +222,25 @@ def _distinct(rows: Bools) -> tuple[Bools, Indices]:
 
 
 def usage_lines(
-    usage: Bools, row_classes: Indices, usage_counts: Ints, row_names: NDArray[Any] | None
+    usage: Bools,
+    row_classes: Indices,
+    usage_counts: Ints,
+    row_names: NDArray[Any] | None,
+    numbers: Indices | None = None,
 ) -> dict[str, Any]:
     """Return the usage as lines of shares from 0 to 255, class by class.
 
-    ``patterns`` is the order of the patterns and ``rows`` that of the rows (None where a line stands for several);
+    ``numbers`` are the patterns to show, by default all. ``patterns`` is their order and ``rows`` that of the rows
+    (None where a line stands for several);
     ``cells`` holds one byte per line and pattern, line after line, in base64.
     """
-    patterns = pattern_order(usage_counts)
+    sizes = np.bincount(row_classes, minlength=len(usage_counts))
+    numbers = np.arange(usage.shape[1]) if numbers is None else numbers
+    patterns = numbers[pattern_order(usage_counts[:, numbers], sizes)]
     ordered = usage[:, patterns]
     # Rows by class, then like words in a dictionary whose first letter is the first pattern.
     rows = np.lexsort([*np.packbits(~ordered, axis=1).T[::-1], row_classes])
     per_line = max(1, -(-len(rows) // MAX_LINES))
-    sizes = np.bincount(row_classes, minlength=len(usage_counts))
     begins = np.cumsum(sizes) - sizes
     # Lines end with their class.
     starts = np.concatenate([np.arange(*ends, per_line) for ends in zip(begins, begins + sizes, strict=True)])
@@ -218,17 +257,22 @@ def usage_lines(
     }
 
 
-def pattern_order(usage_counts: Ints) -> Indices:
-    """Return the order of the patterns: used by many classes first, the same classes together, frequent ones first.
+def pattern_order(usage_counts: Ints, class_counts: Ints) -> Indices:
+    """Return the order of the patterns: those of all classes first, then class by class, frequent ones first.
+
+    A pattern belongs to the class that uses it most, if that is at least twice as often as all other rows together.
 
     Examples
     --------
     >>> import numpy as np
-    >>> pattern_order(np.array([[0, 3, 5, 1], [2, 0, 1, 9]])).tolist()
-    [3, 2, 1, 0]
+    >>> pattern_order(np.array([[0, 3, 5, 4], [2, 0, 4, 5]]), np.array([10, 10])).tolist()
+    [2, 3, 1, 0]
     """
-    uses = usage_counts > 0
-    return np.lexsort([-usage_counts.sum(axis=0), *~uses[::-1], -uses.sum(axis=0)])
+    used, rows = usage_counts.sum(axis=0), class_counts.sum()
+    elsewhere = (used - usage_counts) / np.maximum(rows - class_counts, 1)[:, None]
+    surplus = usage_counts / np.maximum(class_counts, 1)[:, None] - 2 * elsewhere
+    owned = (surplus.max(axis=0) >= 0) if len(class_counts) > 1 else np.zeros(len(used), dtype=bool)
+    return np.lexsort([-used, np.where(owned, surplus.argmax(axis=0), -1)])
 
 
 def _base64(values: NDArray[np.uint8]) -> str:
