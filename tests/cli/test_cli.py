@@ -209,7 +209,7 @@ def test_known_classes_decide_which_alterations_count(fitted, folder):
 def test_thresholds_are_for_tables(tmp_path):
     run("generate", tmp_path / "m.npz", "--rows", "30,30", "--columns", "40", "--patterns", "1")
     line = refused("fit", tmp_path / "m.npz", "--threshold", "age=1", "-o", tmp_path / "out")
-    assert "--threshold, --bins and --missing are for tables" in line
+    assert "--threshold, --bins, --cuts and --missing are for tables" in line
 
 
 def test_generate_fit_and_score_planted_data(tmp_path):
@@ -359,7 +359,7 @@ def test_mistakes_are_one_line_and_leave_nothing_behind(folder, tmp_path, argume
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fit"], "Missing argument 'DATA'"),
+        (["fit"], "Missing argument 'DATA..."),
         (["fit", "x.csv", "--threshold", "age"], "'age' is not COLUMN=NUMBERS"),
         (["fit", "x.csv", "--image", "28"], "'28' is not HEIGHTxWIDTH"),
         (["generate", "x.npz", "--rows", "5,x"], "'5,x' is not a list of class sizes"),

@@ -17,6 +17,7 @@ from saltmine.cli.data import read_for_model, row_names_of
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes
 from saltmine.io import Table
+from saltmine.io.class_files import ClassFiles
 from saltmine.methods import load
 from saltmine.preprocessing.columns import number_text
 from saltmine.report import write_report
@@ -28,7 +29,9 @@ OUTPUT = options.output_option(None, "File for the table; standard output if not
 @options.MODEL
 @options.DATA
 @options.add_options(*options.READING, OUTPUT, options.JSON, options.QUIET)
-def transform(model: Path, data: Path, output: Path | None, as_json: bool, quiet: bool, **reading: Any) -> None:
+def transform(
+    model: Path, data: Path | ClassFiles, output: Path | None, as_json: bool, quiet: bool, **reading: Any
+) -> None:
     """Print which patterns of MODEL the rows of DATA use.
 
     DATA is prepared as the data of the fit was. Prints a csv table with a line per row and a 0/1 column per pattern.
@@ -54,7 +57,7 @@ def transform(model: Path, data: Path, output: Path | None, as_json: bool, quiet
 @click.option("--lengths", is_flag=True, help="Add how many nats the patterns of each class take for the row.")
 @options.add_options(*options.READING, OUTPUT, options.JSON, options.QUIET)
 def predict(
-    model: Path, data: Path, lengths: bool, output: Path | None, as_json: bool, quiet: bool, **reading: Any
+    model: Path, data: Path | ClassFiles, lengths: bool, output: Path | None, as_json: bool, quiet: bool, **reading: Any
 ) -> None:
     """Predict the class of the rows of DATA with MODEL.
 
@@ -107,7 +110,7 @@ def load_model(path: Path) -> Any:
         return load(path)
 
 
-def as_classes(model: Any, labels: Any, path: Path) -> Any:
+def as_classes(model: Any, labels: Any, path: Path | ClassFiles) -> Any:
     """Return labels with the type of the model's classes: whether a file gives 1, 1.0 or text depends on its rest."""
     known = {_key(label): label for label in model.classes_.tolist()}
     given = [_key(label) for label in np.asarray(labels).tolist()]

@@ -17,6 +17,7 @@ from saltmine.cli.errors import Interrupted, user_mistakes
 from saltmine.cli.output import Notes, as_json, atomic_folder, markdown_table, print_rich, simple_grid, terminal_width
 from saltmine.cli.planted import read_truth
 from saltmine.comparison import Comparison
+from saltmine.io.class_files import ClassFiles
 from saltmine.methods import METHODS, check_methods
 
 TABLE, PAGE, FIGURE = "comparison.csv", "comparison.md", "comparison.png"
@@ -47,7 +48,7 @@ def parse_methods(ctx: click.Context, param: click.Parameter, value: str) -> lis
 @options.add_options(options.RANKS, options.MAX_TIME, options.TRUTH, options.RESTARTS, options.SEED, options.BINARIZE)
 @options.output_option("out/compare", "Folder for the results.")
 @options.add_options(options.FORCE, options.JSON, options.QUIET)
-def compare(data: Path, methods: list[str], **given: Any) -> None:
+def compare(data: Path | ClassFiles, methods: list[str], **given: Any) -> None:
     """Fit several methods to DATA, and put what they found side by side.
 
     The table has for every method: the description length in nats, computed alike for all, and its share of that
@@ -83,7 +84,7 @@ def compare(data: Path, methods: list[str], **given: Any) -> None:
         raise Interrupted(f"Interrupted; {done}, and these were written.")
 
 
-def _run(data: Path, items: Items, methods: list[str], given: dict[str, Any]) -> tuple[Comparison, bool]:
+def _run(data: Path | ClassFiles, items: Items, methods: list[str], given: dict[str, Any]) -> tuple[Comparison, bool]:
     """Run the methods; return what they found, and whether the user interrupted them."""
     results: list[Comparison] = []
     settings = {name: given[name] for name in ("ranks", "max_time", "binarize")}

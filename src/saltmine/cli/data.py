@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -14,14 +15,17 @@ from numpy.typing import NDArray
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes
 from saltmine.io import ReadError, Table, read
+from saltmine.io.class_files import ClassFiles
 from saltmine.io.registry import format_of, has_known_suffix
-from saltmine.io.table import no_such_column
+from saltmine.io.table import counted, no_such_column
 from saltmine.preprocessing import Prepare
 
 # With more classes than this and fewer than five rows per class, the labels are probably not classes.
 MAX_CLASSES = 20
+# Classes whose rows are counted in the terminal.
+_SHOWN_CLASSES = 10
 # Options of the reader that also hold for new data of the same kind.
-_LASTING_OPTIONS = ("format", "row_names", "group", "separator", "encoding", "text", "language", "unit")
+_LASTING_OPTIONS = ("format", "row_names", "group", "separator", "encoding", "text", "language", "unit", "nonsilent")
 
 
 @dataclass(frozen=True)
@@ -35,21 +39,23 @@ class Items:
     n_classes: int
 
 
-def _prepare_items(source: Path, table: Table, given: dict[str, Any], n_classes: int) -> Items:
+def _prepare_items(source: Path | ClassFiles, table: Table, given: dict[str, Any], n_classes: int) -> Items:
     """Return the items of a table's columns; a matrix is taken as it is."""
-    prepare = Prepare(bins=given["bins"], thresholds=given["thresholds"] or None, missing=given["missing"])
+    prepare = Prepare(
+        bins=given["bins"], thresholds=given["thresholds"] or None, cuts=given["cuts"], missing=given["missing"]
+    )
     frame, ignore = table.frame, given["ignore"]
     if frame is None:
         matrix = "but this file holds a matrix; leave"
-        if prepare.thresholds or prepare.missing != "error" or prepare.bins != Prepare().bins:
-            raise WrongUse(f"--threshold, --bins and --missing are for tables, {matrix} them out.")
+        if prepare.get_params() != Prepare().get_params():
+            raise WrongUse(f"--threshold, --bins, --cuts and --missing are for tables, {matrix} them out.")
         if ignore:
             raise WrongUse(f"--ignore {ignore[0]} names a column of a table, {matrix} it out.")
         return Items(table.X, table, table.item_names, None, n_classes)
     for option, columns in (("--ignore", ignore), ("--threshold", prepare.thresholds or {})):
         for column in columns:
             if column not in frame.columns:
-                raise WrongUse(str(no_such_column(source, column, frame.columns, option)))
+                raise WrongUse(str(no_such_column(str(source), column, frame.columns, option)))
     frame = frame.drop(columns=list(ignore))
     if not frame.shape[1]:
         raise WrongUse("No columns are left beside the classes and those that are ignored; at least one is needed.")
@@ -60,7 +66,7 @@ def _prepare_items(source: Path, table: Table, given: dict[str, Any], n_classes:
     return Items(X, table, prepare.item_names_, prepare, n_classes)
 
 
-def read_items(path: Path, given: dict[str, Any], notes: Notes, otherwise: str | None = None) -> Items:
+def read_items(path: Path | ClassFiles, given: dict[str, Any], notes: Notes, otherwise: str | None = None) -> Items:
     """Return the items of a file, read and prepared as the options say.
 
     Where classes are needed, ``otherwise`` is the end of the message that asks for them.
@@ -79,14 +85,32 @@ def read_items(path: Path, given: dict[str, Any], notes: Notes, otherwise: str |
         many = f"there are {n_classes:,} classes for {table.shape[0]:,} rows, too many to compare"
         raise WrongUse(f"{path}: {many}; does {'--labels' if given['labels'] else '--target'} name what is meant?")
     items = _prepare_items(path, table, given, n_classes)
-    classes = f", {n_classes} classes" if n_classes else ""
-    notes.say(f"{items.X.shape[0]:,} rows, {items.X.shape[1]:,} items{classes}.")
+    _say_notes(table, notes)
+    notes.say(_sizes(items))
     if items.preparation is not None and items.preparation.left_out_:
         notes.say(f"Left out, as every row has the same value: {', '.join(items.preparation.left_out_[:10])}.")
     return items
 
 
-def _without_classes(path: Path, table: Table, otherwise: str) -> str:
+def _say_notes(table: Table, notes: Notes) -> None:
+    for note in table.notes:
+        notes.say(note)
+
+
+def _sizes(items: Items) -> str:
+    """Return the numbers of rows, items and classes, and the rows of every class."""
+    parts = [counted(items.X.shape[0], "row"), counted(items.X.shape[1], "item")]
+    if items.table.y is None:
+        return f"{', '.join(parts)}."
+    rows = Counter(str(label) for label in items.table.y.tolist())
+    listed, largest = sorted(rows.items()), ""
+    if len(listed) > _SHOWN_CLASSES:
+        listed, largest = rows.most_common(_SHOWN_CLASSES), " (the largest)"
+    sizes = ", ".join(f"{label} {count:,}" for label, count in listed)
+    return f"{', '.join(parts)}, {counted(len(rows), 'class')}{largest}: {sizes}."
+
+
+def _without_classes(path: Path | ClassFiles, table: Table, otherwise: str) -> str:
     if table.frame is not None:
         # A column of classes has few different texts; without such a column, any may be meant.
         texts = table.frame.select_dtypes(exclude=["number", "bool"])
@@ -97,9 +121,10 @@ def _without_classes(path: Path, table: Table, otherwise: str) -> str:
     return f"{path} holds no classes; name a file that does with --labels{otherwise}."
 
 
-def about(path: Path, items: Items, given: dict[str, Any]) -> dict[str, Any]:
+def about(path: Path | ClassFiles, items: Items, given: dict[str, Any]) -> dict[str, Any]:
     """Return facts about the data for the report, and the options with which to read new data."""
-    reading = {name: str(value) for name, value in given.items() if name in _LASTING_OPTIONS and value is not None}
+    lasting = {name: given[name] for name in _LASTING_OPTIONS if given.get(name) is not None}
+    reading = {name: value if isinstance(value, bool) else str(value) for name, value in lasting.items()}
     facts: dict[str, Any] = {"source": path.name, "kind": items.table.kind, "reading": reading}
     if given.get("image"):
         (height, width), n = given["image"], items.X.shape[1]
@@ -109,10 +134,11 @@ def about(path: Path, items: Items, given: dict[str, Any]) -> dict[str, Any]:
     return facts | ({"title": given["title"]} if given.get("title") else {})
 
 
-def read_for_model(path: Path, model: Any, given: dict[str, Any], notes: Notes) -> tuple[Any, Table]:
+def read_for_model(path: Path | ClassFiles, model: Any, given: dict[str, Any], notes: Notes) -> tuple[Any, Table]:
     """Return new data with the columns of the model, and the table that was read."""
     with user_mistakes():
         table = _read_like_fit(path, model.about_, {name: value for name, value in given.items() if value is not None})
+        _say_notes(table, notes)
         if model.preparation_ is None:
             return _aligned(table, model, path, notes), table
         if table.frame is None:
@@ -122,15 +148,16 @@ def read_for_model(path: Path, model: Any, given: dict[str, Any], notes: Notes) 
         return model.preparation_.items_of(table.frame), table
 
 
-def _read_like_fit(path: Path, about: dict[str, Any], given: dict[str, Any]) -> Table:
+def _read_like_fit(path: Path | ClassFiles, about: dict[str, Any], given: dict[str, Any]) -> Table:
     """Return the table of a file, read like the data of the fit as far as its format allows."""
     before = about.get("reading", {})
-    if path.exists():
-        if path.is_dir() or has_known_suffix(path):
+    first = next(iter(path.values())) if isinstance(path, ClassFiles) else path
+    if first.exists():
+        if first.is_dir() or has_known_suffix(first):
             # The suffix tells the format; documents in a folder are in no column.
-            before = {name: value for name, value in before.items() if name != ("text" if path.is_dir() else "format")}
+            before = {name: value for name, value in before.items() if name != ("text" if first.is_dir() else "format")}
         name = (before | given).get("format")
-        accepted = format_of(path, name, "text" in (given | before)).options | {"format"}
+        accepted = format_of(first, name, "text" in (given | before)).options | {"format"}
         before = {name: value for name, value in before.items() if name in accepted}
         if about.get("kind") == "words" and "min_docs" in accepted:
             # The model has chosen its words; a single new document may have each of them once.
@@ -145,7 +172,7 @@ def _read_like_fit(path: Path, about: dict[str, Any], given: dict[str, Any]) -> 
         return read(path, **(needed | given))
 
 
-def _aligned(table: Table, model: Any, path: Path, notes: Notes) -> Any:
+def _aligned(table: Table, model: Any, path: Path | ClassFiles, notes: Notes) -> Any:
     """Return the columns in the order of the model, matched by name: unknown ones are dropped, absent ones are zero.
 
     Items that are absent from a list of words or alterations do not occur; a table that lacks columns is refused.

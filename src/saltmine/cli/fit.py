@@ -19,6 +19,7 @@ from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes, as_json, atomic_folder, print_rich, simple_grid, terminal_width
 from saltmine.fitted.summary import MAX_Q, Summary, percent
+from saltmine.io.class_files import ClassFiles
 from saltmine.methods import METHODS, make, parameters_of, ranks_for
 from saltmine.report import write_report
 from saltmine.version import __version__
@@ -73,12 +74,12 @@ WRITING = (
 @click.command()
 @options.DATA
 @options.add_options(*options.READING, *options.PREPARING, *SEARCHING, *WRITING, options.JSON, options.QUIET)
-def fit(data: Path, **given: Any) -> None:
+def fit(data: Path | ClassFiles, **given: Any) -> None:
     """Find patterns and alterations in DATA; write model, tables and report.
 
     DATA is a file (csv, tsv, parquet, npz, mtx, dat, h5ad, vcf, bcf, maf, jsonl; text formats also as .gz, .xz, .bz2)
-    or a folder with one sub-folder of documents per class. Columns that are not yes/no become items: one per value, or
-    per interval of numbers.
+    or a folder with one sub-folder of documents per class. Several files, one per class, are given as CLASS=DATA.
+    Columns that are not yes/no become items: one per value, or per interval of numbers.
 
     The folder gets model.salt, patterns.csv, differences.csv, usage.csv, summary.json and report.html; a summary goes
     to standard output.
@@ -90,6 +91,7 @@ def fit(data: Path, **given: Any) -> None:
       saltmine fit reviews.jsonl.xz --target label --text text --max-rank 30
       saltmine fit cells.h5ad --target condition --binarize 0
       saltmine fit cohort.vcf.gz --labels samples.tsv --stability 20
+      saltmine fit primary=a.maf relapse=b.maf --labels samples.tsv -o out/
       saltmine fit baskets.dat --labels shops.txt --json
     """
     notes = Notes(given["quiet"])

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from saltmine.cli.errors import WrongUse
+from saltmine.io.class_files import ClassFiles
 from saltmine.io.registry import formats
 
 Command = Callable[..., Any]
@@ -48,6 +50,25 @@ def parse_image(ctx: click.Context, param: click.Parameter, value: str | None) -
     return [int(side) for side in sides]
 
 
+def parse_data(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> Path | ClassFiles:
+    """Return the file to read, or several with their classes, as primary=a.maf relapse=b.maf."""
+    # The name of a file may have a "=" itself.
+    pairs = [("", "", text) if Path(text).exists() else text.partition("=") for text in given]
+    plain = [text for text, (_, separator, _) in zip(given, pairs, strict=True) if not separator]
+    if plain:
+        if len(given) > 1:
+            raise WrongUse(f"{plain[0]} has no class; of several files each needs one, as primary=a.maf relapse=b.maf.")
+        return Path(plain[0])
+    files: dict[str, str] = {}
+    for label, _, path in pairs:
+        if not label or not path:
+            raise WrongUse(f"'{label}={path}' is not CLASS=FILE, as primary=a.maf.")
+        if label in files:
+            raise WrongUse(f"The class {label!r} has two files, {files[label]} and {path}; put them into one.")
+        files[label] = path
+    return ClassFiles(files)
+
+
 def output_option(default: str | None, text: str) -> Callable[[Command], Command]:
     """Return the option that names the file or folder to write."""
     return click.option("-o", "--output", type=PATH, default=None if default is None else Path(default), help=text)
@@ -58,9 +79,10 @@ def choice(name: str, values: Iterable[str], default: str | None, text: str) -> 
     return click.option(name, type=click.Choice(list(values)), default=default, help=text)
 
 
-DATA = click.argument("data", type=PATH)
+DATA = click.argument("data", nargs=-1, required=True, callback=parse_data)
 MODEL = click.argument("model", type=PATH)
 
+NONSILENT = "Whether silent mutations of a MAF file are left out; they are for genes if not given."
 #: Options of `saltmine.read`.
 READING = (
     click.option("--target", metavar="COLUMN", help="Column that holds the classes."),
@@ -76,9 +98,13 @@ READING = (
     click.option("--stop-words", type=PATH, help="File with words to leave out, one per line, instead of the usual."),
     click.option("--min-docs", type=COUNT, help="Leave out words in fewer documents; 20 if not given."),
     click.option("--unit", type=click.Choice(["gene", "alteration"]), help="What the items of a MAF file are."),
+    click.option("--nonsilent/--all-mutations", default=None, help=NONSILENT),
+    click.option("--min-samples", type=COUNT, help="Leave out genes and alterations in fewer samples (vcf, maf)."),
+    click.option("--drop-unlabelled", is_flag=True, default=None, help="Leave out rows without a class."),
 )
 
 THRESHOLD = "Where to cut a numeric column, as age=18,60; may be given several times."
+CUTS = "Items of a numeric column: one per interval, or one per cut for all values from there on, as age>=60."
 MISSING = "What a missing value is: an error, an item of its own, or no item."
 #: Options of `saltmine.Prepare`, and which columns it sees.
 PREPARING = (
@@ -87,6 +113,7 @@ PREPARING = (
     click.option(
         "--threshold", "thresholds", metavar="COLUMN=NUMBERS", multiple=True, callback=parse_thresholds, help=THRESHOLD
     ),
+    choice("--cuts", ("intervals", "cumulative"), "intervals", CUTS),
     choice("--missing", ("error", "item", "ignore"), "error", MISSING),
 )
 

@@ -17,6 +17,7 @@ from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes
 from saltmine.cli.output import as_json as to_json
 from saltmine.datasets import Planted, make_planted
+from saltmine.io.class_files import ClassFiles
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure, residual
 
 ARRAYS = ("X", "y", "components", "alterations", "usage")
@@ -68,7 +69,7 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
 @options.MODEL
 @options.DATA
 @options.add_options(options.TRUTH, *options.READING, options.JSON, options.QUIET)
-def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: bool, **reading: Any) -> None:
+def score(model: Path, data: Path | ClassFiles, truth: Path | None, as_json: bool, quiet: bool, **reading: Any) -> None:
     """Print how well MODEL describes the DATA it was fitted on, and how close it comes to planted truth.
 
     Class rank counts the patterns with more than one item and row in a class; errors per one are the cells that the
@@ -119,10 +120,10 @@ def score(model: Path, data: Path, truth: Path | None, as_json: bool, quiet: boo
             click.echo(f"{name.replace('_', ' '):<28}{_as_text(value)}")
 
 
-def read_truth(truth: Path | None, data: Path) -> Any:
+def read_truth(truth: Path | None, data: Path | ClassFiles) -> Any:
     """Return the planted truth of an npz file; None if none was named and the data hold none."""
-    path = truth or data
-    if truth is None and path.suffix.lower() != ".npz":
+    path = data if truth is None else truth
+    if isinstance(path, ClassFiles) or (truth is None and path.suffix.lower() != ".npz"):
         return None
     try:
         with np.load(path, allow_pickle=False) as archive:

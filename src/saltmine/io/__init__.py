@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
-from saltmine.io.files import ReadError
+from saltmine.io.class_files import ClassFiles, read_class_files
+from saltmine.io.files import ReadError, check_exists
 from saltmine.io.registry import format_of
 from saltmine.io.table import Table
 
@@ -13,7 +15,7 @@ __all__ = ["ReadError", "Table", "read"]
 
 
 def read(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | Mapping[str, str | PathLike[str]],
     *,
     format: str | None = None,
     target: str | int | None = None,
@@ -28,6 +30,9 @@ def read(
     stop_words: str | PathLike[str] | None = None,
     min_docs: int | None = None,
     unit: str | None = None,
+    nonsilent: bool | None = None,
+    min_samples: int | None = None,
+    drop_unlabelled: bool | None = None,
 ) -> Table:
     r"""Read a data file: csv, tsv, parquet, npz, MatrixMarket, FIMI transactions, h5ad, VCF/BCF, MAF or text.
 
@@ -35,9 +40,10 @@ def read(
 
     Parameters
     ----------
-    path : path
+    path : path, or dict of class to path
         A file whose suffix tells its format, also compressed (.gz, .xz, .bz2) if the format is text; or a folder whose
-        sub-folders are classes and hold documents.
+        sub-folders are classes and hold documents. A dict such as ``{"primary": "a.maf", "relapse": "b.maf"}`` has one
+        file per class, all of the same format: their rows are stacked, and items are matched by name.
     format : str, optional
         csv, parquet, npz, mtx, dat, h5ad, vcf, maf or text, if the suffix does not tell.
     target : str or int, optional
@@ -45,7 +51,8 @@ def read(
         Columns of a label file without a header are counted from 1.
     labels : path, optional
         File with the classes of the rows: one label per line in the order of the rows, or a table whose first column
-        is the name of the row.
+        is the name of the row. With one file per class it must agree, and gives the groups. Samples of the table that
+        are not in a MAF file have no mutations, and are rows without items.
     group : str or int, optional
         Column that tells which rows belong together, for example the patient.
     items : path, optional
@@ -64,11 +71,17 @@ def read(
         Leave out words in fewer documents; 20 by default.
     unit : {"gene", "alteration"}, optional
         What the items of a MAF file are.
+    nonsilent : bool, optional
+        Leave out mutations of a MAF file that do not change a protein; by default if the items are genes.
+    min_samples : int, optional
+        Leave out genes and alterations in fewer samples (vcf, maf).
+    drop_unlabelled : bool, optional
+        Leave out rows without a class; by default they are an error.
 
     Returns
     -------
     Table
-        With ``X``, ``y``, ``row_names``, ``item_names``.
+        With ``X``, ``y``, ``row_names``, ``item_names``, ``groups``, and ``notes`` on what was left out.
 
     Examples
     --------
@@ -78,10 +91,24 @@ def read(
     >>> table = read(path, target="shop")
     >>> table.item_names.tolist(), table.y.tolist()
     (['bread', 'milk'], ['Mainz', 'Trier'])
+
+    One file per class:
+
+    >>> other = path.with_name("evening.csv")
+    >>> _ = other.write_text("milk,bread\n1,0\n1,1\n")
+    >>> morning = path.with_name("morning.csv")
+    >>> _ = morning.write_text("bread,milk\n1,0\n")
+    >>> read({"morning": morning, "evening": other}).y.tolist()
+    ['morning', 'evening', 'evening']
     """
     # Before any other local variable is set, these are the arguments.
     options = {name: value for name, value in locals().items() if name not in ("path", "format") and value is not None}
-    path = Path(path)
-    if not path.exists():
-        raise ReadError(f"There is no file {str(path)!r}; check its name and folder.")
-    return format_of(path, format, text is not None).read(path, options)
+    source = ClassFiles(path) if isinstance(path, Mapping) else Path(path)
+    if isinstance(source, ClassFiles):
+        table = read_class_files(source, format, options)
+    else:
+        check_exists(source)
+        table = format_of(source, format, text is not None).read(source, options)
+    if not table.shape[1]:
+        raise ReadError(f"no items are left. {' '.join(table.notes)}", path=str(source))
+    return table

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError, parsing, read_bytes
 from saltmine.io.labels import read_names, with_labels
-from saltmine.io.table import ColumnArg, PathArg, Table
+from saltmine.io.table import DROP_UNLABELLED, ColumnArg, PathArg, Table, drop_unlabelled_rows, missing_mask
 from saltmine.names import as_text, check_distinct
 
 # Names of the arrays of an archive.
@@ -25,7 +25,13 @@ _ITEM_NAMES = ("item_names", "feature_names", "columns")
 
 
 def read_npz(
-    path: Path, *, target: ColumnArg = None, labels: PathArg = None, group: ColumnArg = None, items: PathArg = None
+    path: Path,
+    *,
+    target: ColumnArg = None,
+    labels: PathArg = None,
+    group: ColumnArg = None,
+    items: PathArg = None,
+    drop_unlabelled: bool = False,
 ) -> Table:
     """Read a sparse matrix saved by scipy, or an archive of arrays.
 
@@ -43,20 +49,20 @@ def read_npz(
         Array that tells which rows belong together; with ``labels``, column of the label file.
     items : path, optional
         File with the names of the items, one per line.
+    drop_unlabelled : bool
+        Leave out rows without a class.
     """
     archive = _Archive(path)
     X, (n_rows, n_items) = archive.matrix, archive.matrix.shape
     if sp.issparse(X):
-        return with_names_and_labels(Table(X), items, labels, target, group)
-    y = groups = None
-    if labels is None:
-        if target is not None or _LABELS in archive.contents:
-            y = archive.column(_LABELS if target is None else str(target), n_rows, "target")
-        groups = None if group is None else as_text(archive.column(str(group), n_rows, "group"))
-        target = group = None
+        return with_names_and_labels(Table(X), items, labels, target, group, drop_unlabelled)
     row_names = archive.names(_ROW_NAMES, n_rows, "rows")
     item_names = archive.names(_ITEM_NAMES, n_items, "columns") if items is None else None
-    return with_names_and_labels(Table(X, y, row_names, item_names, groups), items, labels, target, group)
+    table = Table(X, None, row_names, item_names)
+    if labels is None:
+        table = archive.with_columns(table, target, group, drop_unlabelled)
+        target = group = None
+    return with_names_and_labels(table, items, labels, target, group, drop_unlabelled)
 
 
 class _Archive:
@@ -86,16 +92,27 @@ class _Archive:
             raise ReadError(f"there are {found}; name the one with the data X.")
         return matrices[0]
 
-    def column(self, name: str, n_rows: int, what: str) -> NDArray[Any]:
-        """Return one value per row, text or numbers without gaps."""
+    def with_columns(self, table: Table, target: ColumnArg, group: ColumnArg, drop_unlabelled: bool) -> Table:
+        """Return the table with the classes and the groups of arrays of the archive."""
+        n_rows, y = table.shape[0], None
+        if target is not None or _LABELS in self.contents:
+            name = _LABELS if target is None else str(target)
+            y = self._column(name, n_rows, "target")
+            if not drop_unlabelled:
+                _refuse_gaps(name, y, f"give the row a class, {DROP_UNLABELLED}")
+        groups = None if group is None else self._column(str(group), n_rows, "group")
+        table = replace(table, y=y, groups=groups, group_name=None if group is None else str(group))
+        if drop_unlabelled and y is not None:
+            table = drop_unlabelled_rows(table)
+        if table.groups is None:
+            return table
+        _refuse_gaps(str(group), table.groups, "give the row one or remove it")
+        return replace(table, groups=as_text(table.groups))
+
+    def _column(self, name: str, n_rows: int, what: str) -> NDArray[Any]:
         if name not in self.contents:
             raise ReadError(f"there is no array {name!r} for {what}; the arrays are {', '.join(self.contents)}.")
-        column = self._vector(name, n_rows, "rows")
-        missing = np.isnan(column) if column.dtype.kind == "f" else column == ""
-        if np.any(missing):
-            row = int(np.argmax(missing)) + 1
-            raise ReadError(f"row {row} has no value; give the row one or remove it.", f"array {name!r}")
-        return column
+        return self._vector(name, n_rows, "rows")
 
     def names(self, candidates: tuple[str, ...], length: int, what: str) -> NDArray[Any] | None:
         """Return the names of rows or columns from the first candidate that is in the archive, if any."""
@@ -133,6 +150,12 @@ class _Archive:
         return array
 
 
+def _refuse_gaps(name: str, column: NDArray[Any], remedy: str) -> None:
+    missing = missing_mask(column)
+    if missing.any():
+        raise ReadError(f"row {int(missing.argmax()) + 1} has no value; {remedy}.", f"array {name!r}")
+
+
 def checked_csr(matrix: Any) -> sp.csr_array:
     """Return a sparse matrix as CSR without duplicates, or raise ValueError if its indices are invalid."""
     # Compiled code would access foreign memory with indices out of bounds. The first check is part of the second, but
@@ -146,12 +169,14 @@ def checked_csr(matrix: Any) -> sp.csr_array:
     return rows
 
 
-def with_names_and_labels(table: Table, items: PathArg, labels: PathArg, target: ColumnArg, group: ColumnArg) -> Table:
+def with_names_and_labels(
+    table: Table, items: PathArg, labels: PathArg, target: ColumnArg, group: ColumnArg, drop_unlabelled: bool = False
+) -> Table:
     """Return a matrix, after checking its values, with the names of its items and the labels of its rows."""
     _check_finite(table.X)
     if items is not None:
         table = replace(table, item_names=read_names(items, table.shape[1]))
-    return with_labels(table, labels, target, group)
+    return with_labels(table, labels, target, group, drop_unlabelled=drop_unlabelled)
 
 
 def _check_finite(X: Any) -> None:

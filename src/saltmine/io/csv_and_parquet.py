@@ -37,6 +37,7 @@ def read_csv(
     row_names: str | None = None,
     group: ColumnArg = None,
     labels: PathArg = None,
+    drop_unlabelled: bool = False,
     separator: str | None = None,
     encoding: str | None = None,
 ) -> Table:
@@ -57,6 +58,8 @@ def read_csv(
         Column that tells which rows belong together.
     labels : path, optional
         File with the classes of the rows.
+    drop_unlabelled : bool
+        Leave out rows without a class.
     separator : str, optional
         One character. By default comma, semicolon or tab, whichever the header has; in .tsv files always tab.
     encoding : str, default "utf-8"
@@ -70,7 +73,8 @@ def read_csv(
             problem = "the first column has no name, and its values repeat or are missing"
             raise ReadError(f"{problem}; give it a name or remove it.")
         names = as_text(unnamed)
-    return table_of_frame(frame, file.place, names, target=target, row_names=row_names, group=group, labels=labels)
+    columns: dict[str, Any] = {"target": target, "row_names": row_names, "group": group}
+    return table_of_frame(frame, file.place, names, **columns, labels=labels, drop_unlabelled=drop_unlabelled)
 
 
 class _File:
@@ -261,6 +265,7 @@ def read_parquet(
     row_names: str | None = None,
     group: ColumnArg = None,
     labels: PathArg = None,
+    drop_unlabelled: bool = False,
 ) -> Table:
     """Read a Parquet table.
 
@@ -277,14 +282,17 @@ def read_parquet(
         Column that tells which rows belong together.
     labels : path, optional
         File with the classes of the rows.
+    drop_unlabelled : bool
+        Leave out rows without a class.
     """
     frame, index = _frame(path)
     if len(frame) == 0:
         raise ReadError("there are no rows, so there is no data in the file.")
     used = [str(name) for name in (target, row_names, group)]
     names = _take_index(frame, [name for name in index if name not in used])
+    columns: dict[str, Any] = {"target": target, "row_names": row_names, "group": group}
     return table_of_frame(
-        frame, lambda row: f"row {row + 1}", names, target=target, row_names=row_names, group=group, labels=labels
+        frame, lambda row: f"row {row + 1}", names, **columns, labels=labels, drop_unlabelled=drop_unlabelled
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError, choose_separator, lines_of, load_text, reading, records, suffix_of
-from saltmine.io.table import no_such_column
+from saltmine.io.table import DROP_UNLABELLED, is_missing, no_such_column, without_class
 from saltmine.names import as_text, check_distinct
 
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
@@ -31,6 +31,7 @@ class Documents(NamedTuple):
     y: NDArray[Any] | None = None
     row_names: NDArray[Any] | None = None
     groups: NDArray[Any] | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Fields(NamedTuple):
@@ -76,7 +77,12 @@ def _visible(folder: Path, pattern: str) -> list[Path]:
 
 
 def file_documents(
-    path: Path, encoding: str, separator: str | None, fields: Fields, has_classes: bool = True
+    path: Path,
+    encoding: str,
+    separator: str | None,
+    fields: Fields,
+    has_classes: bool = True,
+    drop_unlabelled: bool = False,
 ) -> Documents:
     """Return the documents of one file, one per JSON object or row of a table."""
     suffix = suffix_of(path)
@@ -94,7 +100,7 @@ def file_documents(
             raise ReadError(f"documents are in folders or in files with the suffix {known}, not {suffix!r}.")
         if not found:
             raise ReadError("there are no documents in the file; check it.")
-        return _documents(found, fields, has_classes)
+        return _documents(found, fields, has_classes, drop_unlabelled)
 
 
 def _json_records(content: str) -> Iterator[_Record]:
@@ -127,18 +133,24 @@ def _table_records(content: str, separator: str) -> list[_Record]:
     return [_Record(line, dict(zip(header, fields, strict=True))) for line, fields in rows[1:]]
 
 
-def _documents(documents: list[_Record], fields: Fields, has_classes: bool) -> Documents:
+def _documents(documents: list[_Record], fields: Fields, has_classes: bool, drop_unlabelled: bool) -> Documents:
     known = list(dict.fromkeys(name for document in documents for name in document.fields))
     for what, name in fields._asdict().items():
         if name is not None and name not in known:
             raise no_such_column(None, name, known, what)
     target = fields.target or next((name for name in _CLASS_FIELDS if name in known), None)
     text = fields.text or _text_field(documents, known, {target, fields.row_names, fields.group, _NAME_FIELD})
+    n_documents = len(documents)
+    if has_classes and target is not None and drop_unlabelled:
+        documents = [document for document in documents if not is_missing(document.fields.get(target))]
+        if not documents:
+            raise ReadError(f"no document has a class in {target!r}; name another field (target, --target).")
     return Documents(
         texts=_values(documents, text, (str,)),
         y=_labels(documents, target) if has_classes and target is not None else None,
         row_names=_row_names(documents, fields.row_names),
         groups=None if fields.group is None else as_text(_values(documents, fields.group, (str, int))),
+        notes=without_class(n_documents - len(documents)),
     )
 
 
@@ -165,10 +177,12 @@ def _values(documents: list[_Record], name: str, kinds: tuple[type, ...]) -> lis
 
 
 def _labels(documents: list[_Record], name: str) -> NDArray[Any]:
+    for document in documents:
+        if is_missing(document.fields.get(name)):
+            problem = f"{name!r} is missing or empty; give the document a class, {DROP_UNLABELLED}."
+            raise ReadError(problem, document.line)
     labels = _values(documents, name, (str, bool, int, float))
     for document, label in zip(documents, labels, strict=True):
-        if label == "" or label != label:
-            raise ReadError(f"{name!r} is empty; give the document a class or remove it.", document.line)
         if type(label) is not type(labels[0]):
             first = f"{labels[0]!r} in line {documents[0].line}"
             raise ReadError(f"{name!r} is {label!r}, of another kind than {first}; use one kind.", document.line)

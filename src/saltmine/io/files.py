@@ -80,6 +80,12 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             raise ReadError(f"the file cannot be read: {reason}; check the file and its permissions.") from None
 
 
+def check_exists(path: Path) -> None:
+    """Refuse a path where there is no file or folder."""
+    if not path.exists():
+        raise ReadError(f"There is no file {str(path)!r}; check its name and folder.")
+
+
 def suffix_of(path: Path) -> str:
     """Return the suffix that tells the format, in lower case and without a suffix of compression.
 

@@ -14,7 +14,17 @@ from saltmine.extras import needing
 from saltmine.io.arrays import checked_csr
 from saltmine.io.files import ReadError, parsing
 from saltmine.io.labels import with_labels
-from saltmine.io.table import ColumnArg, PathArg, Table, no_such_column
+from saltmine.io.table import (
+    DROP_UNLABELLED,
+    ColumnArg,
+    PathArg,
+    Table,
+    drop_unlabelled_rows,
+    kept_rows,
+    missing_mask,
+    no_such_column,
+    rows_of,
+)
 from saltmine.names import as_text, check_distinct
 
 # Formats of a sparse matrix, now and before anndata 0.7.
@@ -23,7 +33,14 @@ _SPARSE = {"csr_matrix": sp.csr_array, "csc_matrix": sp.csc_array, "csr": sp.csr
 _CATEGORIES = "__categories"
 
 
-def read_h5ad(path: Path, *, target: ColumnArg = None, labels: PathArg = None, group: ColumnArg = None) -> Table:
+def read_h5ad(
+    path: Path,
+    *,
+    target: ColumnArg = None,
+    labels: PathArg = None,
+    group: ColumnArg = None,
+    drop_unlabelled: bool = False,
+) -> Table:
     """Read the matrix X of an AnnData file; other layers and the raw matrix are ignored.
 
     Parameters
@@ -35,6 +52,8 @@ def read_h5ad(path: Path, *, target: ColumnArg = None, labels: PathArg = None, g
         File with the classes of the cells instead; ``target`` is then a column of it.
     group : str, optional
         Column of obs that tells which cells belong together, for example those of a donor.
+    drop_unlabelled : bool
+        Leave out cells without a class.
     """
     with needing("bio", "Reading an AnnData file"):
         import h5py
@@ -43,7 +62,7 @@ def read_h5ad(path: Path, *, target: ColumnArg = None, labels: PathArg = None, g
     if not h5py.is_hdf5(path):
         raise ReadError("this is not an AnnData file: it is not HDF5; check the file, and decompress it if needed.")
     with parsing("AnnData file"), h5py.File(path, "r") as file:
-        return _table(file, target, labels, group)
+        return _table(file, target, labels, group, drop_unlabelled)
 
 
 class _Column(NamedTuple):
@@ -55,16 +74,21 @@ def _is_group(node: Any) -> bool:
     return hasattr(node, "keys")
 
 
-def _table(file: Any, target: ColumnArg, labels: PathArg, group: ColumnArg) -> Table:
+def _table(file: Any, target: ColumnArg, labels: PathArg, group: ColumnArg, drop_unlabelled: bool) -> Table:
     cells, genes = _index(file, "obs"), _index(file, "var")
     group_is_here = group is not None and (labels is None or str(group) in file["obs"])
     groups = as_text(_labels(file["obs"], str(group), cells, "group")) if group_is_here else None
-    y = _labels(file["obs"], str(target), cells, "target") if target is not None and labels is None else None
     # The matrix is read last, because it may take long.
-    rows = Table(sp.csr_array((len(cells), 0)), y, cells, groups=groups)
+    rows = Table(sp.csr_array((len(cells), 0)), None, cells, groups=groups)
+    rows = replace(rows, group_name=str(group) if group_is_here else None)
     if labels is not None:
-        rows = with_labels(rows, labels, target, None if group_is_here else group)
-    return replace(rows, X=_matrix(file.get("X"), (len(cells), len(genes))), item_names=genes)
+        group = None if group_is_here else group
+        rows = with_labels(rows, labels, target, group, drop_unlabelled=drop_unlabelled)
+    elif target is not None:
+        rows = replace(rows, y=_labels(file["obs"], str(target), cells, "target", gaps=drop_unlabelled))
+        rows = drop_unlabelled_rows(rows) if drop_unlabelled else rows
+    X = _matrix(file.get("X"), (len(cells), len(genes)))
+    return replace(rows, X=rows_of(X, kept_rows(cells, rows)), item_names=genes)
 
 
 def _matrix(node: Any, shape: tuple[int, int]) -> NDArray[Any] | sp.csr_array:
@@ -104,16 +128,20 @@ def _index(file: Any, name: str) -> NDArray[Any]:
     return names
 
 
-def _labels(obs: Any, name: str, cells: NDArray[Any], what: str) -> NDArray[Any]:
-    """Return a column of obs that has a value for every cell."""
+def _labels(obs: Any, name: str, cells: NDArray[Any], what: str, gaps: bool = False) -> NDArray[Any]:
+    """Return a column of obs that has a value for every cell; with ``gaps``, missing values are empty."""
     columns = [column for column in obs if column not in (obs.attrs.get("_index", "_index"), _CATEGORIES)]
     if name not in columns:
         raise no_such_column(None, name, columns, f"{what} in obs")
     values, missing = _column(obs[name], obs.get(f"{_CATEGORIES}/{name}"))
     if values.shape != cells.shape:
         raise ReadError(f"the obs column {name!r} has {len(values)} values for {len(cells)} cells; check the file.")
+    missing = missing | missing_mask(values)
+    if missing.any() and not gaps:
+        remedy = DROP_UNLABELLED if what == "target" else "or leave the cell out"
+        raise ReadError(f"the cell {cells[missing.argmax()]!r} has no {name!r}; add it, {remedy}.")
     if missing.any():
-        raise ReadError(f"the cell {cells[missing.argmax()]!r} has no {name!r}; add it, or leave the cell out.")
+        return np.array(["" if gap else str(value) for gap, value in zip(missing, values.tolist(), strict=True)])
     return values.astype(str) if values.dtype.kind in "OSU" else values
 
 

@@ -41,7 +41,13 @@ class _Header:
 
 
 def read_mtx(
-    path: Path, *, labels: PathArg = None, target: ColumnArg = None, group: ColumnArg = None, items: PathArg = None
+    path: Path,
+    *,
+    labels: PathArg = None,
+    target: ColumnArg = None,
+    group: ColumnArg = None,
+    items: PathArg = None,
+    drop_unlabelled: bool = False,
 ) -> Table:
     """Read a MatrixMarket file: a sparse matrix if it has coordinates, else a dense one.
 
@@ -55,6 +61,8 @@ def read_mtx(
         Columns of the label file.
     items : path, optional
         File with the names of the items, one per line.
+    drop_unlabelled : bool
+        Leave out rows without a class.
     """
     data = read_bytes(path)
     check_no_zero_byte(data)
@@ -65,7 +73,7 @@ def read_mtx(
         raise ReadError(f"there are {len(entries)} entries, not {stated}; get the file again.")
     with parsing("MatrixMarket file that fits in memory"):
         X = _sparse(entries, header) if header.is_sparse else _dense(entries["value"].to_numpy(), header)
-    return with_names_and_labels(Table(X), items, labels, target, group)
+    return with_names_and_labels(Table(X), items, labels, target, group, drop_unlabelled)
 
 
 def _header(data: bytes) -> _Header:

@@ -31,18 +31,23 @@ _BY_SUFFIX = {suffix: name for name, (_, _, suffixes) in _FORMATS.items() for su
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: its title, its reader and the options of the reader."""
+    """A file format: its name, its title, its reader and the options of the reader."""
 
+    name: str
     title: str
     reader: Callable[..., Table]
     options: frozenset[str]
 
-    def read(self, path: Path, options: dict[str, Any]) -> Table:
-        """Read a file; refuse options that the format does not have, rather than ignore them."""
+    def check(self, path: Path, options: dict[str, Any]) -> None:
+        """Refuse options that the format does not have, rather than ignore them."""
         for name, value in options.items():
             if name not in self.options:
                 given = str(value) if isinstance(value, PathLike) else repr(value)
                 raise ReadError(f"{path} is read as {self.title}, which takes no {name} ({given}); leave it out.")
+
+    def read(self, path: Path, options: dict[str, Any]) -> Table:
+        """Read a file with options that the format has."""
+        self.check(path, options)
         with reading(path):
             return self.reader(path, **options)
 
@@ -63,7 +68,7 @@ def format_of(path: Path, name: str | None, text: bool) -> Format:
         raise ReadError(f"There is no format {name!r}; the formats are {', '.join(_FORMATS)}.")
     module, title, _ = _FORMATS[name]
     reader = getattr(import_module(f"saltmine.io.{module}"), f"read_{name}")
-    return Format(title, reader, frozenset(list(inspect.signature(reader).parameters)[1:]))
+    return Format(name, title, reader, frozenset(list(inspect.signature(reader).parameters)[1:]))
 
 
 def has_known_suffix(path: Path) -> bool:

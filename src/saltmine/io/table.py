@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from html import escape
@@ -31,6 +31,13 @@ ColumnArg: TypeAlias = "str | int | None"
 #: What the items are; the report draws words as clouds, loci on chromosomes and pixels as images.
 ITEMS, WORDS, LOCI, PIXELS = "items", "words", "loci", "pixels"
 
+# How a missing value is written: as pandas reads it in tables, or a question mark. A class may be called "none".
+_MISSING = frozenset(
+    ["", "?", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"]
+)
+#: The end of an error about a row without class.
+DROP_UNLABELLED = "or leave such rows out with --drop-unlabelled (drop_unlabelled=True)"
+
 _MAX_COLUMNS_LISTED = 20
 _MAX_ITEMS_LISTED = 10
 _BARE_CHROMOSOME = re.compile(r"\d+|[XYM]|MT", re.IGNORECASE)
@@ -53,6 +60,10 @@ class Table:
         Which rows belong together, for example the patient of each sample.
     kind : {"items", "words", "loci", "pixels"}
         What the items are.
+    group_name : str or None
+        Name of the column of the groups, such as "patient", if it has one.
+    notes : tuple of str
+        What the reader left out or added, one sentence each.
     """
 
     X: Cells
@@ -61,14 +72,16 @@ class Table:
     item_names: NDArray[Any] | None = None
     groups: NDArray[Any] | None = None
     kind: str = ITEMS
+    group_name: str | None = None
+    notes: tuple[str, ...] = ()
     shape: tuple[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", (int(self.X.shape[0]), int(self.X.shape[1])))
 
     def __repr__(self) -> str:
-        classes = "" if self.y is None else f", {len(set(self.y.tolist()))} classes"
-        return f"Table({self.shape[0]:,} rows, {self.shape[1]:,} {self.kind}{classes})"
+        classes = "" if self.y is None else f", {counted(len(set(self.y.tolist())), 'class')}"
+        return f"Table({counted(self.shape[0], 'row')}, {self.shape[1]:,} {self.kind}{classes})"
 
     def _repr_html_(self) -> str:
         """Return size, classes and the first items; names come from data, so they are escaped."""
@@ -86,6 +99,100 @@ class Table:
     def frame(self) -> pd.DataFrame | None:
         """The cells if they are a DataFrame, None if they are a matrix."""
         return None if isinstance(self.X, np.ndarray) or sp.issparse(self.X) else self.X
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value of a label or a group says that there is none.
+
+    Examples
+    --------
+    >>> is_missing(" NA"), is_missing("?"), is_missing(float("nan")), is_missing(None), is_missing("none")
+    (True, True, True, True, False)
+    """
+    return value is None or value != value or (isinstance(value, str) and value.strip() in _MISSING)
+
+
+def missing_mask(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values of an array of labels are missing."""
+    if values.dtype.kind in "biu":
+        return np.zeros(len(values), dtype=bool)
+    return np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "class"), counted(1200, "item")
+    ('1 row', '2 classes', '1,200 items')
+    """
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
+def without_class(count: int) -> tuple[str, ...]:
+    """Return the note about rows that were left out because they have no class."""
+    return (f"Left out {counted(count, 'row')} without a class.",) if count else ()
+
+
+def rows_of(X: Cells, rows: NDArray[np.intp]) -> Cells:
+    """Return these rows of a table or matrix; -1, which comes last, is a row without items of a sparse matrix."""
+    if np.array_equal(rows, np.arange(X.shape[0])):
+        return X
+    present = rows[rows >= 0]
+    if not sp.issparse(X):
+        return X[present] if isinstance(X, np.ndarray) else X.iloc[present].reset_index(drop=True)
+    added = sp.csr_array((len(rows) - len(present), X.shape[1]), dtype=X.dtype)
+    return sp.csr_array(sp.vstack([X[present], added]))
+
+
+def kept_rows(names: NDArray[Any], table: Table) -> NDArray[np.intp]:
+    """Return the numbers of those among all rows of a file, given by name, that are rows of the table."""
+    kept = set() if table.row_names is None else set(table.row_names.tolist())
+    return np.flatnonzero([name in kept for name in names.tolist()])
+
+
+def drop_unlabelled_rows(table: Table) -> Table:
+    """Return a table without the rows whose class is missing, and a note about them."""
+    assert table.y is not None
+    kept = np.flatnonzero(~missing_mask(table.y))
+    if not len(kept):
+        raise ReadError("no row has a class; check the column of the classes (target, --target).")
+    notes = table.notes + without_class(table.shape[0] - len(kept))
+    names, groups = (None if part is None else part[kept] for part in (table.row_names, table.groups))
+    return replace(table, X=rows_of(table.X, kept), y=table.y[kept], row_names=names, groups=groups, notes=notes)
+
+
+def drop_rare(table: Table, min_rows: int, option: str = "min_samples") -> Table:
+    """Return a table without the items that fewer rows have, and a note about them; ``option`` is what the user set.
+
+    Examples
+    --------
+    >>> table = Table(matrix_of_ones([0, 1, 1], [0, 0, 1], (2, 2)), item_names=np.array(["TP53", "KRAS"]))
+    >>> table = drop_rare(table, 2)
+    >>> table.item_names.tolist(), table.notes
+    (['TP53'], ('Left out 1 item in fewer than 2 rows (min_samples, --min-samples).',))
+    """
+    if not table.shape[1]:
+        return table
+    flag = f"--{option.replace('_', '-')}"
+    if isinstance(min_rows, bool) or not isinstance(min_rows, int) or min_rows < 1:
+        raise ReadError(f"{option} is {min_rows!r}, but it must be a whole number of at least 1 ({flag}).")
+    counts = np.asarray((sp.csr_array(table.X) != 0).sum(axis=0))
+    keep = counts >= min_rows
+    if keep.all():
+        return table
+    if not keep.any():
+        most = int(counts.argmax())
+        name = f"{table.item_names[most]!r}, " if table.item_names is not None else ""
+        found = f"the most frequent, {name}is in {counts[most]} of {table.shape[0]}"
+        remedy = f"so {option} ({flag}) can be at most {counts[most]}"
+        raise ReadError(f"no item is in at least {min_rows} rows; {found}, {remedy}.")
+    left_out = f"Left out {counted(int((~keep).sum()), 'item')} in fewer than {min_rows} rows ({option}, {flag})."
+    notes = (left_out,) if min_rows > 1 else ()
+    names = None if table.item_names is None else table.item_names[keep]
+    return replace(table, X=sp.csr_array(table.X)[:, keep], item_names=names, notes=table.notes + notes)
 
 
 def matrix_of_ones(rows: Any, columns: Any, shape: tuple[int, int]) -> sp.csr_array:

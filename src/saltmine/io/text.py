@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ def read_text(
     row_names: str | None = None,
     group: ColumnArg = None,
     labels: PathArg = None,
+    drop_unlabelled: bool = False,
     language: str = "en",
     stop_words: PathArg = None,
     min_docs: int = 20,
@@ -59,6 +61,8 @@ def read_text(
         the document in "text" or the only field with text, and the name in "id".
     labels : path, optional
         File with the classes instead; ``target`` and ``group`` are then columns of it.
+    drop_unlabelled : bool
+        Leave out documents without a class.
     language : str
         Code such as "en" or "de", or "none" to keep the words as they are.
     stop_words : path, optional
@@ -89,12 +93,13 @@ def read_text(
     else:
         here = named if labels is None else named | {"target": None, "group": None}
         fields = Fields(**{what: None if name is None else str(name) for what, name in here.items()})
-        documents = file_documents(path, encoding, separator, fields, has_classes=labels is None)
+        documents = file_documents(path, encoding, separator, fields, labels is None, drop_unlabelled)
     language = language.lower()
     words = document_words(documents.texts, language, stop_words_of(language, stop_words))
     X, item_names = word_matrix(words, min_docs)
-    table = Table(X, documents.y, documents.row_names, item_names, documents.groups, WORDS)
-    return table if labels is None else with_labels(table, labels, target, group)
+    table = Table(X, documents.y, documents.row_names, item_names, documents.groups, WORDS, notes=documents.notes)
+    table = replace(table, group_name=None if documents.groups is None else str(group))
+    return table if labels is None else with_labels(table, labels, target, group, drop_unlabelled=drop_unlabelled)
 
 
 def stop_words_of(language: str, path: PathArg) -> frozenset[str]:

@@ -12,7 +12,13 @@ from saltmine.names import as_text
 
 
 def read_dat(
-    path: Path, *, labels: PathArg = None, target: ColumnArg = None, group: ColumnArg = None, items: PathArg = None
+    path: Path,
+    *,
+    labels: PathArg = None,
+    target: ColumnArg = None,
+    group: ColumnArg = None,
+    items: PathArg = None,
+    drop_unlabelled: bool = False,
 ) -> Table:
     """Read transactions; an empty line is a transaction without items, and an item repeated in a line counts once.
 
@@ -27,6 +33,8 @@ def read_dat(
     items : path, optional
         File with the names of the items, one per line: 0 in the data is the first of them, and so on. Without it the
         items have the names of the data and are sorted, numbers by their value.
+    drop_unlabelled : bool
+        Leave out rows without a class.
     """
     transactions = [line.split() for line in load_lines(path)]
     tokens = set(chain.from_iterable(transactions))
@@ -39,7 +47,7 @@ def read_dat(
         names = read_names(items)
         column_of = _numbered(transactions, tokens, items, len(names))
     X = matrix_of_lists([[column_of[token] for token in found] for found in transactions], len(names))
-    return with_labels(Table(X, item_names=names), labels, target, group)
+    return with_labels(Table(X, item_names=names), labels, target, group, drop_unlabelled=drop_unlabelled)
 
 
 def _check_items(transactions: list[list[str]], tokens: set[str]) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from saltmine.extras import needing
 from saltmine.io.files import ReadError, opened
 from saltmine.io.labels import with_labels
-from saltmine.io.table import LOCI, ColumnArg, PathArg, Table, locus_name, matrix_of_ones
+from saltmine.io.table import LOCI, ColumnArg, PathArg, Table, drop_rare, kept_rows, locus_name, matrix_of_ones, rows_of
 from saltmine.names import as_text, check_distinct
 
 _COLUMNS = ["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT"]
@@ -33,7 +33,15 @@ _VCF = b"##fileformat=VCF"
 _LAST_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
 
-def read_vcf(path: Path, *, labels: PathArg = None, target: ColumnArg = None, group: ColumnArg = None) -> Table:
+def read_vcf(
+    path: Path,
+    *,
+    labels: PathArg = None,
+    target: ColumnArg = None,
+    group: ColumnArg = None,
+    drop_unlabelled: bool = False,
+    min_samples: int = 1,
+) -> Table:
     """Read the genotypes of a VCF or BCF file, compressed or not.
 
     There is one item per alternative allele of a record, for example ``chr1:12345 A>G``. A sample has the item if its
@@ -47,19 +55,27 @@ def read_vcf(path: Path, *, labels: PathArg = None, target: ColumnArg = None, gr
         Sample sheet: a table with the name of the sample in its first column, its class and perhaps its patient.
     target, group : str or int, optional
         Columns of the sample sheet.
+    drop_unlabelled : bool
+        Leave out samples without a class.
+    min_samples : int
+        Leave out alterations in fewer samples.
     """
     with needing("bio", "Reading a VCF or BCF file"):
         from cyvcf2 import cyvcf2
     samples = _checked_samples(path)
     # The labels first: reading the records may take minutes.
-    rows = with_labels(Table(sp.csr_array((len(samples), 0)), row_names=samples), labels, target, group)
+    rows = Table(sp.csr_array((len(samples), 0)), row_names=samples)
+    rows = with_labels(rows, labels, target, group, drop_unlabelled=drop_unlabelled)
     # Keep htslib from writing to the terminal: problems are raised as errors.
     cyvcf2.set_htslib_log_level(0)
     try:
         X, names = _alterations(cyvcf2, path, samples)
     finally:
         cyvcf2.set_htslib_log_level(3)
-    return replace(rows, X=X, item_names=names, kind=LOCI)
+    X = rows_of(X, kept_rows(samples, rows))
+    table = replace(rows, X=X, item_names=names, kind=LOCI)
+    # An alteration that no sample has is an item all the same.
+    return table if min_samples == 1 else drop_rare(table, min_samples)
 
 
 def _alterations(cyvcf2: Any, path: Path, samples: NDArray[Any]) -> tuple[sp.csr_array, NDArray[Any]]:

@@ -1,6 +1,6 @@
-"""Encoders that turn a column into items: every row has at most one item of a column.
+"""Encoders that turn a column into items: a row has at most one item of a column, or, with `AtLeast`, several.
 
-An encoder returns the number of each row's item, -1 for none.
+An encoder returns the number of each row's item, -1 for none; with `AtLeast`, that of the last item.
 """
 
 from __future__ import annotations
@@ -198,7 +198,34 @@ class Intervals(Encoder):
         return codes
 
 
-_ENCODERS: dict[str, type[Encoder]] = {encoder.kind: encoder for encoder in (Flag, YesNo, Values, Intervals, Constant)}
+@dataclass(frozen=True)
+class AtLeast(Encoder):
+    """A numeric column with an item per threshold, as ``age>=30``, ``age>=60``; a row of 70 years has both."""
+
+    thresholds: tuple[float, ...]
+    kind = "at-least"
+
+    @property
+    def items(self) -> list[str]:
+        """Names of the items."""
+        return [f"{self.column}>={number_text(threshold)}" for threshold in self.thresholds]
+
+    def encode(self, column: Column) -> Codes:
+        """Return the number of the last item of each row, which has all items before it too."""
+        codes = Intervals(self.column, self.thresholds).encode(column)
+        # An interval begins at the threshold before it; a missing value has no interval.
+        return np.maximum(codes - 1, -1).astype(codes.dtype)
+
+    def split(self, codes: Codes, with_missing: bool) -> list[Codes]:
+        """Return a column of codes for every item: 0 for the rows that have it; the last one is for missing values."""
+        n_items = len(self.thresholds)
+        has = [(codes >= k) & (codes < n_items) for k in range(n_items)]
+        has += [codes == n_items] if with_missing else []
+        return [np.where(rows, np.int8(0), np.int8(-1)) for rows in has]
+
+
+_ALL_ENCODERS = (Flag, YesNo, Values, Intervals, AtLeast, Constant)
+_ENCODERS: dict[str, type[Encoder]] = {encoder.kind: encoder for encoder in _ALL_ENCODERS}
 
 
 def encoder_from(plain: Mapping[str, Any]) -> Encoder:
@@ -213,8 +240,10 @@ def encoder_from(plain: Mapping[str, Any]) -> Encoder:
     return encoder(**given | {name: str(given[name]) for name in ("column", "yes") if name in given})
 
 
-def choose_encoder(column: Column, bins: int, thresholds: list[float] | None) -> Encoder:
-    """Return the encoder that fits a column."""
+def choose_encoder(
+    column: Column, bins: int, thresholds: list[float] | None, cut: type[Intervals] | type[AtLeast] = Intervals
+) -> Encoder:
+    """Return the encoder that fits a column; ``cut`` is that of numbers with many values."""
     name, dtype = column.name, column.values.dtype
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
         remedy = "turn it into a number or a category first, such as the year, or leave it out (--ignore)"
@@ -224,7 +253,7 @@ def choose_encoder(column: Column, bins: int, thresholds: list[float] | None) ->
     if thresholds is not None:
         if not column.is_numeric:
             raise ValueError(f"Column {name!r} has thresholds but holds text, not numbers; leave them out.")
-        return Intervals(name, tuple(sorted({float(threshold) for threshold in thresholds})))
+        return cut(name, tuple(sorted({float(threshold) for threshold in thresholds})))
     if column.is_constant:
         return Constant(name)
     if not column.is_numeric:
@@ -241,7 +270,7 @@ def choose_encoder(column: Column, bins: int, thresholds: list[float] | None) ->
     # Most columns of many numbers have many among their first values, which takes less time than all of them.
     if len(np.unique(numbers[:100])) <= bins and len(distinct := np.unique(numbers)) <= bins:
         return Values(name, tuple(number_text(value) for value in distinct))
-    return Intervals(name, quantile_cuts(numbers, bins))
+    return cut(name, quantile_cuts(numbers, bins))
 
 
 def _choose_values(column: Column) -> Values | YesNo:

@@ -17,9 +17,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from saltmine.names import check_distinct
 from saltmine.parameters import check_choice, check_count
-from saltmine.preprocessing.columns import Codes, Column, Constant, Encoder, choose_encoder, encoder_from
+from saltmine.preprocessing.columns import (
+    AtLeast,
+    Codes,
+    Column,
+    Constant,
+    Encoder,
+    Intervals,
+    choose_encoder,
+    encoder_from,
+)
 
 ERROR, ITEM, IGNORE = "error", "item", "ignore"
+CUTS: dict[str, type[Intervals] | type[AtLeast]] = {"intervals": Intervals, "cumulative": AtLeast}
 # `items_of` returns larger matrices as sparse ones.
 MAX_DENSE_CELLS = 1 << 28
 # From this number of rows on, several threads are faster than one.
@@ -43,6 +53,10 @@ class Prepare(TransformerMixin, BaseEstimator):
         distinct values has an item per value instead.
     thresholds : dict of column to list of numbers, optional
         Where to cut the given columns.
+    cuts : {"intervals", "cumulative"}
+        Items of a column that is cut: one per interval, or one per cut for all values from there on (``age>=30``,
+        ``age>=60``), of which a row has all that hold. Cumulative items say "at least 30" in one pattern, where
+        intervals would need several.
     missing : {"error", "item", "ignore"}
         Treatment of missing values: an error, an item of its own (``age missing``), or no item.
     sparse_output : bool
@@ -67,6 +81,11 @@ class Prepare(TransformerMixin, BaseEstimator):
     0       1        0            0           1       1
     1       0        1            1           0       0
     2       0        1            0           1       1
+    >>> Prepare(thresholds={"age": [30, 60]}, cuts="cumulative").fit_transform(table[["age"]]).astype(int)
+       age>=30  age>=60
+    0        0        0
+    1        1        1
+    2        1        1
     """
 
     def __init__(
@@ -74,11 +93,13 @@ class Prepare(TransformerMixin, BaseEstimator):
         *,
         bins: int = 4,
         thresholds: Mapping[str, Sequence[float]] | None = None,
+        cuts: str = "intervals",
         missing: str = ERROR,
         sparse_output: bool = False,
     ) -> None:
         self.bins = bins
         self.thresholds = thresholds
+        self.cuts = cuts
         self.missing = missing
         self.sparse_output = sparse_output
 
@@ -114,12 +135,12 @@ class Prepare(TransformerMixin, BaseEstimator):
         columns = []
         for encoder in self._encoders:
             columns.append({"kind": encoder.kind, "missing": encoder.column in self._with_missing, **vars(encoder)})
-        return {"missing": self.missing, "bins": self.bins, "columns": columns}
+        return {"missing": self.missing, "bins": self.bins, "cuts": self.cuts, "columns": columns}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Prepare:
         """Return the fitted transformer of `to_dict`; raise KeyError, TypeError or ValueError if it is invalid."""
-        prepare = cls(bins=int(plain["bins"]), missing=plain["missing"])
+        prepare = cls(bins=int(plain["bins"]), cuts=plain.get("cuts", "intervals"), missing=plain["missing"])
         prepare._check_parameters()
         encoders = [encoder_from(column) for column in plain["columns"]]
         with_missing = {str(column["column"]) for column in plain["columns"] if column["missing"]}
@@ -140,7 +161,7 @@ class Prepare(TransformerMixin, BaseEstimator):
 
         def choose(column: Column) -> Encoder:
             self._reject_missing(column)
-            return choose_encoder(column, self.bins, given.get(column.name))
+            return choose_encoder(column, self.bins, given.get(column.name), CUTS[self.cuts])
 
         columns = _columns(frame)
         encoders = _each(choose, columns)
@@ -163,6 +184,7 @@ class Prepare(TransformerMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_count("bins", self.bins, 2)
+        check_choice("cuts", self.cuts, tuple(CUTS))
         check_choice("missing", self.missing, (ERROR, ITEM, IGNORE))
         if not isinstance(self.thresholds, Mapping | None):
             raise ValueError(f"thresholds must be a dict such as {{'age': [18, 60]}}, not {self.thresholds!r}.")
@@ -224,12 +246,25 @@ class Prepare(TransformerMixin, BaseEstimator):
             return self._sparse(codes, len(frame))
         return pd.DataFrame(self._dense(codes, len(frame)), columns=self.item_names_, index=frame.index, copy=False)
 
-    def _offsets(self) -> NDArray[np.int64]:
-        """Return the position of the first item of every column, followed by the number of items."""
-        return np.cumsum([0, *(len(self._names(encoder, self._with_missing)) for encoder in self._encoders)])
+    def _one_item_per_row(self, codes: list[Codes]) -> tuple[list[Codes], NDArray[np.int64]]:
+        """Return codes of columns of which a row has at most one item, and the position of the first item of each.
+
+        The last position is the number of items.
+        """
+        parts: list[Codes] = []
+        sizes = [0]
+        for encoder, column in zip(self._encoders, codes, strict=True):
+            size = len(self._names(encoder, self._with_missing))
+            if isinstance(encoder, AtLeast):
+                parts += encoder.split(column, with_missing=size > len(encoder.items))
+                sizes += [1] * size
+            else:
+                parts.append(column)
+                sizes.append(size)
+        return parts, np.cumsum(sizes)
 
     def _dense(self, codes: list[Codes], n_rows: int) -> NDArray[np.bool_]:
-        offsets = self._offsets()
+        codes, offsets = self._one_item_per_row(codes)
         # Column by column in memory, like tables.
         items = np.empty((n_rows, offsets[-1]), dtype=bool, order="F")
 
@@ -241,7 +276,7 @@ class Prepare(TransformerMixin, BaseEstimator):
         return items
 
     def _sparse(self, codes: list[Codes], n_rows: int) -> sp.csr_array:
-        offsets = self._offsets()
+        codes, offsets = self._one_item_per_row(codes)
         table = np.stack(codes, axis=1)
         has = table >= 0
         indices = (table + offsets[:-1])[has]
