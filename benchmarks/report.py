@@ -77,6 +77,7 @@ def _as_fitted(
     length = description_length(bits, model)
     solution = Solution(model, length, length)
     estimator._store(collect(solution, data, bits, rows, labels, fold=False), classes, labels)
+    estimator._count_having(rows, numbers)
     return estimator
 
 

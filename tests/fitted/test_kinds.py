@@ -51,6 +51,8 @@ def make_model(carriers, q_values=None, rows=100, shares=0.1, n_items=4):
         item_counts_=items.item_counts,
         noise_counts_=items.noise_counts,
         typical_=np.zeros(rank, dtype=bool),
+        of_few_groups_=np.zeros(rank, dtype=bool),
+        most_counts_=None,
         _items=items,
         _level=LEVEL,
     )
@@ -139,7 +141,7 @@ def test_without_patterns_there_are_no_kinds():
     assert class_kinds(model).shape == (2, 0)
     assert typical_rows(np.zeros((2, 0), int), np.array([100, 100]), np.zeros(0), LEVEL).shape == (0,)
     rows = table_rows(np.zeros((0, 4), bool), np.zeros((2, 0, 4), bool), np.zeros((2, 0), bool))
-    assert len(rows.pattern) == len(row_kinds(rows, class_kinds(model), model.typical_)) == 0
+    assert len(rows.pattern) == len(row_kinds(rows, class_kinds(model), model.typical_, model.typical_)) == 0
 
 
 @settings(max_examples=30, deadline=None)
@@ -210,6 +212,6 @@ def test_rows_list_shared_items_once_or_for_every_owner(seed, c, rank):
         expected += [(s, i, a, True) for a in range(c) for i in np.flatnonzero(alterations[a, s])]
     assert listed == expected
     typical = ~owns.any(axis=0) & (rng.random(rank) < 0.3)
-    kinds = row_kinds(rows, np.where(owns, "mostly", ""), typical)
+    kinds = row_kinds(rows, np.where(owns, "mostly", ""), typical, ~typical & False)
     own = np.where(typical, "typical", np.where(owns.any(axis=0), "mostly", "shared"))
     assert kinds.tolist() == ["added" if adds else own[s] for s, _, _, adds in listed]

@@ -190,10 +190,10 @@ def test_nothing_in_a_file_is_executed(path, tmp_path, monkeypatch):
         ({"header": None}, "is not a saltmine model; load takes"),
         ({"header": np.zeros(3, np.uint8)}, "is not a saltmine model"),
         ({"header": {"format": "something else"}}, "is not a saltmine model"),
-        ({"header": {"version": 99}}, "format version 99, but this saltmine reads version 6; install a newer saltmine"),
+        ({"header": {"version": 99}}, "format version 99, but this saltmine reads version 7; install a newer saltmine"),
         (
             {"header": {"version": 3}},
-            "format version 3, but this saltmine reads version 6; fit and save the model again",
+            "format version 3, but this saltmine reads version 7; fit and save the model again",
         ),
         ({"header": {"estimator": "Forest"}}, "parts do not fit together"),
         ({"header": {"parameters": {"depth": 3}}}, "parts do not fit together"),

@@ -83,6 +83,9 @@ def fitted_by_hand(components, alterations, carriers, labels, use_q_values, typi
     added = alterations.any(axis=2)
     items = np.full((len(classes), components.shape[1]), 1)
     model = SimpleNamespace(
+        of_few_groups_=np.zeros(len(components), dtype=bool),
+        all_counts_=None,
+        most_counts_=None,
         components_=components,
         alterations_=alterations,
         classes_=classes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,37 @@ def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDAr
         labels = _of_one_kind(labels)
     if labels.dtype.kind not in "OUbiuf" or (labels.dtype == object and not isinstance(labels[0], str)):
         raise ValueError(f"Labels such as {labels[0]!r} are not supported; make them text, for example y.astype(str).")
-    check_classification_targets(labels)
+    with warnings.catch_warnings():
+        # That there are many classes for so few rows: users of the command line are asked about it, others know.
+        warnings.simplefilter("ignore", UserWarning)
+        check_classification_targets(labels)
     classes, numbers = np.unique(labels, return_inverse=True)
     return classes, numbers
+
+
+def group_numbers(groups: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the sorted names of the groups, as text, and the number of each row's group among them.
+
+    Examples
+    --------
+    >>> group_numbers(["DS2", "DS1", "DS2"], 3)
+    (array(['DS1', 'DS2'], dtype='<U3'), array([1, 0, 1]))
+    """
+    if hasattr(groups, "iloc") and getattr(groups, "ndim", 1) == 2 and groups.shape[1] == 1:
+        groups = groups.iloc[:, 0]
+    names = np.array(groups, dtype=object)
+    if names.ndim != 1:
+        raise ValueError(f"groups must be one name per row, not an array of {names.ndim} dimensions.")
+    if len(names) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but groups has {len(names)} names; give every row one group.")
+    missing = np.flatnonzero(pd.isna(names))
+    if len(missing):
+        row = int(missing[0])
+        raise ValueError(f"groups has no name for row {row} ({names[row]!r}); give it one, or a group of its own.")
+    found, numbers = np.unique(names.astype(str), return_inverse=True)
+    if len(found) == 1 and n_rows > 1:
+        raise ValueError(f"All rows are in one group, {str(found[0])!r}, so nothing can be said; leave groups out.")
+    return found, numbers
 
 
 def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:

@@ -19,13 +19,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.item_counts import ItemCounts
-from saltmine.data.labels import class_numbers
+from saltmine.data.labels import class_numbers, group_numbers
 from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
+from saltmine.data.rows_having import count_rows_having
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
 from saltmine.estimators.new_rows import NewRows
 from saltmine.estimators.runs import best_of_runs, steps_of
 from saltmine.fitted.differences import difference_table
-from saltmine.fitted.kinds import class_kinds, typical_rows
+from saltmine.fitted.kinds import class_kinds, of_few_groups, typical_rows
 from saltmine.fitted.model_file import save_model
 from saltmine.fitted.pattern_table import pattern_table
 from saltmine.fitted.stability import Stability, bootstrap_rows, carried, compare
@@ -81,9 +82,14 @@ class PatternModel(NewRows, BaseEstimator):
     n_components_: int
     row_labels_: NDArray[Any]
     row_names_: NDArray[Any] | None
+    groups_: NDArray[Any] | None
+    group_name_: str
     stability_: Stability | None
     usage_counts_: Ints
+    all_counts_: Ints | None
+    most_counts_: Ints | None
     _items: ItemCounts
+    _item_p_values: Floats | None
 
     # ------------------------------------------------------------------ what a method says of itself
 
@@ -126,9 +132,18 @@ class PatternModel(NewRows, BaseEstimator):
         figures = self.usage_counts_, self.class_counts_, self.pattern_evidence_
         return self._is_tested & typical_rows(*figures, self._level)
 
+    @property
+    def of_few_groups_(self) -> Bools:
+        """Which patterns one group of rows has, or a few that show nothing when groups are counted, (r,)."""
+        check_is_fitted(self)
+        if self.groups_ is None:
+            return np.zeros(self.n_components_, dtype=bool)
+        is_shown = self.typical_ | (self.pattern_evidence_ >= -np.log(self._level)) | (not self._is_tested)
+        return of_few_groups(self.usage_, self.groups_, is_shown)
+
     # ------------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any = None, *, item_names: Any = None, row_names: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, item_names: Any = None, row_names: Any = None, groups: Any = None) -> Self:
         """Find patterns, usage and, where the method has them, alterations.
 
         Parameters
@@ -141,6 +156,10 @@ class PatternModel(NewRows, BaseEstimator):
             without them: where given, they split the reporting and nothing else.
         item_names, row_names : lists of text, optional
             What tables and reports call columns and rows; for data that has no names of its own, as sparse matrices.
+        groups : (m,) names, optional
+            What rows belong together, as samples of one patient. Evidence and tests then count groups, not rows; where
+            a group has rows of several classes, labels are exchanged within the group. A pattern of one group, or of
+            too few to show anything, has the kind "group". The data is then read as a whole.
         """
         if y is None and self._knows_classes:
             raise ValueError(
@@ -153,10 +172,36 @@ class PatternModel(NewRows, BaseEstimator):
                 data = self._validate(X, item_names, row_names)
                 classes, numbers = self._classes(y, data.shape[0])
                 labels = import_fitting().Labels(numbers, len(classes))
+                of_rows = None if groups is None else group_numbers(groups, data.shape[0])
                 found = self._find(data, labels, client)
-                self._store(found, classes, labels)
+                if of_rows is None or len(of_rows[0]) == data.shape[0]:
+                    # Where every row is a group of its own, rows were counted already.
+                    self._store(found, classes, labels)
+                else:
+                    found, p_values = self._count_groups(of_rows[1], data, labels, found)
+                    self._store(found, classes, labels)
+                    self.groups_, self.group_name_ = of_rows[0][of_rows[1]], str(getattr(groups, "name", "") or "group")
+                    self._item_p_values = p_values
+                self._count_having(data, numbers)
                 self.temperature_ = self._temperature(data, numbers, client)
         return self
+
+    def _count_having(self, data: BinaryMatrix | LazyMatrix, numbers: Indices) -> None:
+        """Count the rows that have all, or most, of what classes share in a pattern; not where data is read lazily."""
+        if not isinstance(data, LazyMatrix):
+            # Where they share too little to be a pattern, everything counts that any class has.
+            altered = self.alterations_.any(axis=0) & (self.components_.sum(axis=1) < 2)[:, None]
+            counts = count_rows_having(data, self.components_ | altered, numbers, len(self.classes_))
+            self.all_counts_, self.most_counts_ = counts
+
+    def _count_groups(
+        self, groups: Indices, data: BinaryMatrix | LazyMatrix, labels: Labels, found: Found
+    ) -> tuple[Found, Floats]:
+        """Return what was found, tested by groups, and p-values of single items by groups, (c, items)."""
+        fitting = import_fitting()
+        rows = fitting.read_whole(data, self.binarize)
+        counted: Found = fitting.count_groups(self, rows, labels, groups, found)
+        return counted, fitting.item_p_values(rows, labels, groups, counted.items)
 
     def _open_client(self, X: Any) -> AbstractContextManager[Any]:
         """Reach the cluster that the fit runs on, if any."""
@@ -235,6 +280,8 @@ class PatternModel(NewRows, BaseEstimator):
         self.use_p_values_, self.use_q_values_ = scores.claims.use_p, scores.claims.use_q
         self.alteration_p_values_, self.alteration_q_values_ = scores.claims.added_p, scores.claims.added_q
         self.stability_, self.preparation_ = None, None
+        self.groups_, self.group_name_, self._item_p_values = None, "group", None
+        self.all_counts_, self.most_counts_ = None, None
         self.about_: dict[str, Any] = {}
 
     # ------------------------------------------------------------------ input
@@ -326,8 +373,10 @@ class PatternModel(NewRows, BaseEstimator):
             - ``kind``: "mostly" if the class is shown to use the pattern more than the others (``q_value`` at most
               ``alpha``), and the share of its rows that carry it is at least twice that of all other rows together;
               "only" if, beyond that, no more rows outside carry it than there would be if its items occurred
-              independently there; "typical" for what two in five rows or more use without evidence that its items go
-              together; "shared" for all other patterns; "added" for items that a class adds to a pattern;
+              independently there, and the share of rows that have most of its items is at most a tenth there;
+              "typical" for what two in five rows or more use without evidence that its items go together; "group"
+              for what one group of rows has, or too few to show anything (after a fit with groups); "shared" for all
+              other patterns; "added" for items that a class adds to a pattern;
             - ``evidence``: minus the logarithm (nats) of a bound on the probability that chance shows as much; for
               added items ``-log(q_value)``;
             - ``gain``: nats by which the description would be longer without the pattern, and for added items without
@@ -336,9 +385,12 @@ class PatternModel(NewRows, BaseEstimator):
               Hochberg for all such tests of the model; NaN for shared items. "mostly" and "only": a larger share of
               the rows of the class carries the pattern than of all other rows together, among all rows as well as
               among rows of about the same size. "added", one test for all items that the class adds: its carriers have
-              them more often than those of the other classes that do not add them. As if rows were independent;
+              them more often than those of the other classes that do not add them. As if rows, or the groups of the
+              fit, were independent;
             - ``stability``: share of refits in which the item came back in this role (after `assess_stability`);
             - ``usage_<class>``: rows of the class that use the pattern;
+            - ``all_<class>``, ``most_<class>``: rows of the class that have all, and more than half, of the items that
+              classes share in the pattern, whether they use it or not (not where data is read lazily);
             - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern);
             - ``share_<class>``: share of all rows of the class that have the item;
             - ``lift_<class>``: support divided by share: how many times more frequent the item is with the pattern.
@@ -365,7 +417,8 @@ class PatternModel(NewRows, BaseEstimator):
             - ``odds_ratio``, ``odds_low``, ``odds_high``: odds of the item in the class divided by those elsewhere, one
               half added to every count, and both ends of the 95 % interval;
             - ``p_value``, ``q_value``: Fisher's exact test, two-sided, as if rows were independent, and its correction
-              by Benjamini and Hochberg for all items and classes.
+              by Benjamini and Hochberg for all items and classes. After a fit with groups the test counts groups, and
+              compares groups of several classes with themselves.
 
         Examples
         --------
@@ -433,7 +486,8 @@ class PatternModel(NewRows, BaseEstimator):
         on_refit : callable, optional
             Called with the number of refits that are done, after each.
         groups : (m,) labels, optional
-            What rows belong together, as samples of one patient: whole groups are drawn then.
+            What rows belong together, as samples of one patient: whole groups are drawn then. Those of the fit, if not
+            given.
 
         Examples
         --------
@@ -457,7 +511,8 @@ class PatternModel(NewRows, BaseEstimator):
             if not np.array_equal(classes[numbers], self.row_labels_):
                 raise ValueError("y differs from the labels of the fit; pass the same data in the same order.")
         rng = np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-        together = None if groups is None else class_numbers(groups, rows.shape[0])[1]
+        groups = self.groups_ if groups is None else groups
+        together = None if groups is None else group_numbers(groups, rows.shape[0])[1]
         again = self._refits(rows, refits, rng, on_refit, together)
         stability = compare(self.components_, self.alterations_, class_kinds(self) != "", again)
         self.stability_ = stability

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltmine.arrays import Floats, Indices
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.blocks import column_sources, read_some, read_whole, row_sources  # noqa: F401  # read_some is for base, which reaches compiled code here
 from saltmine.data.folding import Weights
+from saltmine.data.item_counts import ItemCounts
 from saltmine.data.lazy import LazyMatrix
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.threads import ThreadTeam
@@ -24,7 +26,10 @@ from saltmine.data.validation import BinaryMatrix
 from saltmine.distributed.executor import open_executor
 from saltmine.estimators.runs import AnyResult, best_of_runs
 from saltmine.fitted.encoding import CodeTable, shared_codes, shorten
+from saltmine.fitted.kinds import typical_rows
+from saltmine.mdl.groups import item_log_p, make_units
 from saltmine.progress import Listener, Progress
+from saltmine.solver.group_tests import failed_alterations, test_groups, without_alterations
 from saltmine.solver.item_block import make_item_block
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.mdl_search import mdl_search
@@ -48,8 +53,10 @@ __all__ = [
     "Labels",
     "Solution",
     "StackedMatrix",
+    "count_groups",
     "fit_by_description_length",
     "fit_in_memory",
+    "item_p_values",
     "open_device",
     "read_whole",
 ]
@@ -132,6 +139,44 @@ def settle(solution: Solution, data: StackedMatrix, bits: BitMatrix, alterations
         typical = [k for k, s in enumerate(local.patterns()) if local.is_typical(s)]
         best = replace(best, model=model, length=description_length(bits, model), score=local.length, typical=typical)
     return best
+
+
+def count_groups(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups: Indices, found: Found) -> Found:
+    """Test what was found by groups instead of rows; a method that tests loses the alterations that do not pass.
+
+    A pattern that does not pass stays: it is what one group has, or a few.
+    """
+    data = StackedMatrix.from_rows(rows, labels.numbers, labels.n_classes, fold=model._folds, fold_rows=False)
+    bits, of_rows = BitMatrix(data.matrix, data.blocks, data.weights), groups[data.order]
+    X, V = found.items.all_components[:, data.items], found.items.all_alterations[:, :, data.items]
+    binary = BinaryModel(X.T.copy(), V.transpose(0, 2, 1).copy(), found.usage[data.order])
+    sizes = np.bincount(labels.numbers, minlength=labels.n_classes)
+    typical = typical_rows(labels.count(found.usage), sizes, found.scores.evidence, model._level)
+    solution = Solution(binary, found.length, found.score, typical=np.flatnonzero(typical).tolist())
+    while True:
+        tests = test_groups(data, bits, solution.model, of_rows, model._level, solution.typical)
+        failed = failed_alterations(tests.scores, solution.typical, model._level)
+        if not model._is_tested or not failed.any():
+            break
+        kept, left = without_alterations(solution.model, failed, solution.typical)
+        length, score = (description_length(bits, kept, printed=printed) for printed in (True, False))
+        solution = settle(Solution(kept, length, score, typical=left), data, bits, True, model._level)
+    return replace(
+        found,
+        length=solution.length,
+        score=solution.score,
+        scores=tests.scores,
+        items=ItemCounts.of(bits, solution.model, data.item_of),
+        usage=solution.model.Y[data.row_of],
+        carrier_counts=labels.count(tests.carriers[data.row_of]),
+    )
+
+
+def item_p_values(rows: BinaryMatrix, labels: Labels, groups: Indices, items: ItemCounts) -> Floats:
+    """Test for every class and distinct item, by groups, that the class differs from the others, (c, items)."""
+    first = np.unique(items.item_of, return_index=True)[1][int((items.item_of < 0).any()) :]
+    sizes = np.asarray(rows.sum(axis=1)).ravel()
+    return np.exp(item_log_p(rows[:, first], make_units(groups, labels.numbers, sizes), labels.n_classes))
 
 
 def _best(

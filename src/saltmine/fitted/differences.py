@@ -22,7 +22,10 @@ def difference_table(model: FittedModel, max_p: float) -> pd.DataFrame:
     hits, rows = counts[:, items], np.broadcast_to(sizes[:, None], (len(sizes), len(items)))
     elsewhere, others = hits.sum(axis=0) - hits, sizes.sum() - rows
     every_class = zip(hits, elsewhere, sizes.tolist(), (sizes.sum() - sizes).tolist(), strict=True)
-    p_values = np.array([exact_p_values(*of_class) for of_class in every_class])
+    if model._item_p_values is None:
+        p_values = np.array([exact_p_values(*of_class) for of_class in every_class])
+    else:
+        p_values = model._items.unfold(model._item_p_values)[:, items]
     tested = np.ones(hits.shape, dtype=bool)
     if len(sizes) == 2:
         # One test for both classes; it is told of the one that has the item more often.

@@ -1,9 +1,11 @@
-"""What a pattern is to the classes, in five words: typical, shared, mostly, only, added.
+"""What a pattern is to the classes, in six words: typical, shared, mostly, only, added, group.
 
 The typical row is what most rows, or many, have: frequent items, of which nothing shows that they go together. A
 pattern is "mostly" of a class if the class is shown to use it more than the others do, and at least twice as often. It
-is "only" of the class if, beyond that, no more rows outside carry it than noise explains. All other patterns are
-"shared". What a class adds to a pattern, or to the typical row, is "added".
+is "only" of the class if, beyond that, no more rows outside carry it than noise explains, and a tenth of the share of
+the class, at most, has most of its items. All other patterns are
+"shared". What a class adds to a pattern, or to the typical row, is "added". Where rows belong to groups, a pattern that
+one group has, or a few, is a "group" pattern: it says nothing about classes.
 """
 
 from __future__ import annotations
@@ -19,11 +21,13 @@ from saltmine.data.item_counts import entries
 from saltmine.fitted.model import FittedModel
 from saltmine.mdl.typical import TYPICAL_SHARE
 
-TYPICAL, SHARED, MOSTLY, ONLY, ADDED = "typical", "shared", "mostly", "only", "added"
+TYPICAL, SHARED, MOSTLY, ONLY, ADDED, GROUP = "typical", "shared", "mostly", "only", "added", "group"
 # The role of what belongs to no class in particular.
 COMMON = "common"
 # A class has at least so many times the rate of the others together.
 MIN_RATIO = 2.0
+# So many times the share of rows with most of the items, where the pattern is "only" of the class.
+MIN_RATIO_OF_ONLY = 10
 # More carriers than noise makes with this probability are more than it explains.
 NOISE_LEVEL = 0.05
 # Up to so many items a tail is summed up exactly; with more items it is that of a normal distribution.
@@ -43,6 +47,23 @@ def typical_rows(usage_counts: Ints, class_counts: Ints, evidence: Floats, level
     is_usual = usage_counts.sum(axis=0) >= TYPICAL_SHARE * class_counts.sum()
     typical: Bools = is_usual & (evidence < -np.log(level))
     return typical
+
+
+def of_few_groups(usage: Bools, groups: NDArray[Any], shown: Bools) -> Bools:
+    """Say which patterns one group of rows has, or a few that show nothing when groups are counted, (r,).
+
+    ``shown``, (r,), are the patterns that need no further evidence.
+
+    Examples
+    --------
+    >>> usage = np.array([[True, True], [True, False], [False, True]])
+    >>> of_few_groups(usage, np.array(["a", "a", "b"]), np.array([True, True])).tolist()
+    [True, False]
+    """
+    numbers = np.unique(groups, return_inverse=True)[1]
+    counts = np.array([len(np.unique(numbers[rows])) for rows in usage.T], dtype=np.int64)
+    few: Bools = (counts <= 1) | ~shown
+    return few
 
 
 def class_kinds(model: FittedModel) -> NDArray[Any]:
@@ -66,7 +87,7 @@ def class_kinds(model: FittedModel) -> NDArray[Any]:
     # Comparisons with NaN, where nothing was tested, are false.
     owns = (model.use_q_values_ <= model._level) & is_twice & (carriers > 0)
     # Where nothing is shared there is nothing that could be mostly of a class, only what classes add.
-    owns &= model.components_.any(axis=1) & ~model.typical_
+    owns &= model.components_.any(axis=1) & ~model.typical_ & ~model.of_few_groups_
     kinds, noise = np.where(owns, MOSTLY, ""), model.noise_counts_.sum(axis=0)
     total = float(noise.sum() + model.usage_counts_.sum())
     for s in np.flatnonzero(owns.sum(axis=0) == 1).tolist():
@@ -77,9 +98,18 @@ def class_kinds(model: FittedModel) -> NDArray[Any]:
         hits = model._items.hits_of(np.full(len(items), s), items, np.full(len(items), -1))
         counts, rows = model.item_counts_[:, items] - hits, model.class_counts_ - model.usage_counts_[:, s]
         expected = carriers_by_noise(counts[others], rows[others], least)
-        if poisson.sf(outside[a, s] - 1, expected) >= NOISE_LEVEL:
+        if poisson.sf(outside[a, s] - 1, expected) >= NOISE_LEVEL and _is_rare_outside(model, a, s):
             kinds[a, s] = ONLY
     return kinds
+
+
+def _is_rare_outside(model: FittedModel, a: int, s: int) -> bool:
+    """Say whether most of the items of pattern ``s`` are together much more rarely outside of class ``a``."""
+    if model.most_counts_ is None:
+        return True
+    own, rows = int(model.most_counts_[a, s]), int(model.class_counts_[a])
+    others, rows_outside = int(model.most_counts_[:, s].sum()) - own, int(model.class_counts_.sum()) - rows
+    return others * rows * MIN_RATIO_OF_ONLY <= own * rows_outside
 
 
 def least_items(noise: Ints, used: int, total: float) -> int:
@@ -183,11 +213,12 @@ def table_rows(components: Bools, alterations: Bools, owns: Bools) -> TableRows:
     return TableRows(pattern[rows], item[rows], roles, owner[rows] >= 0)
 
 
-def row_kinds(rows: TableRows, kinds: NDArray[Any], typical: Bools) -> NDArray[Any]:
+def row_kinds(rows: TableRows, kinds: NDArray[Any], typical: Bools, few_groups: Bools) -> NDArray[Any]:
     """Return the kind of every row of the table; ``kinds`` are those of `class_kinds`."""
     if not len(rows.role):
         return np.zeros(0, dtype=str)
-    of_class, otherwise = kinds[rows.role, rows.pattern], np.where(typical, TYPICAL, SHARED)
+    of_class = kinds[rows.role, rows.pattern]
+    otherwise = np.select([typical, few_groups], [TYPICAL, GROUP], SHARED)
     return np.select([rows.adds, rows.role >= 0], [ADDED, of_class], otherwise[rows.pattern])
 
 

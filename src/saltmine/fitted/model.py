@@ -27,10 +27,14 @@ class FittedModel(Protocol):
     class_counts_: Ints
     row_labels_: NDArray[Any]
     row_names_: NDArray[Any] | None
+    groups_: NDArray[Any] | None
+    group_name_: str
     usage_counts_: Ints
     item_counts_: Ints
     noise_counts_: Ints
     carrier_counts_: Ints
+    all_counts_: Ints | None
+    most_counts_: Ints | None
     pattern_evidence_: Floats
     alteration_evidence_: Floats
     pattern_gain_: Floats
@@ -43,9 +47,12 @@ class FittedModel(Protocol):
     null_description_length_: float
     history_: Floats
     typical_: Bools
+    of_few_groups_: Bools
     stability_: Stability | None
     about_: dict[str, Any]
     _items: ItemCounts
+    # p-values of single items by groups, for distinct items, (c, items); None where rows were counted.
+    _item_p_values: Floats | None
     _item_names: NDArray[Any] | None
     # Where the method was published, and what the steps and values of its history are.
     _source: str

@@ -19,7 +19,7 @@ from saltmine.fitted.stability import Stability
 from saltmine.preprocessing import Prepare
 
 FORMAT = "saltmine model"
-VERSION = 6
+VERSION = 7
 _OF_PATTERNS = ("pattern_evidence_", "pattern_gain_")
 _OF_CLASSES = (
     "alteration_evidence_",
@@ -29,6 +29,7 @@ _OF_CLASSES = (
     "alteration_p_values_",
     "alteration_q_values_",
 )
+_OF_ROWS = ("all_counts_", "most_counts_")
 _NUMBERS = (
     "n_components_",
     "n_features_in_",
@@ -67,6 +68,8 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
         **{name: None if values is None else values.tolist() for name, values in names.items()},
         "about": estimator.about_,
         "preparation": None if estimator.preparation_ is None else estimator.preparation_.to_dict(),
+        "group_name": estimator.group_name_,
+        "groups": None if estimator.groups_ is None else np.unique(estimator.groups_).tolist(),
         "refits": 0 if stability is None else stability.refits,
         "shape": [*np.shape(estimator.usage_), len(labels), estimator.n_components_, estimator.n_features_in_],
         "items": items.components.shape[1],
@@ -78,8 +81,13 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
     arrays |= {name: getattr(estimator, name) for name in ("usage_counts_", "history_", *_OF_PATTERNS, *_OF_CLASSES)}
     arrays |= {"item_of": items.item_of, "item_counts_": items.item_counts, "noise_counts_": items.noise_counts}
     arrays |= {"_hits": items.hits, "carrier_counts_": estimator.carrier_counts_}
+    if estimator.all_counts_ is not None:
+        arrays |= {name: getattr(estimator, name) for name in _OF_ROWS}
     if stability is not None:
         arrays |= {f"stability_{name}": getattr(stability, name) for name in ("patterns", "alterations", "entries")}
+    if estimator.groups_ is not None:
+        arrays["row_groups"] = np.unique(estimator.groups_, return_inverse=True)[1]
+        arrays["item_p_values"] = estimator._item_p_values
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with atomic_write(path) as aside, aside.open("xb") as stream:
@@ -107,6 +115,7 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, type]) -> Any:
         estimator._check_parameters()
         _restore_arrays(estimator, header, arrays)
         _restore_facts(estimator, header, arrays)
+        _restore_groups(estimator, header, arrays)
         _restore_stability(estimator, header, arrays)
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
         reason = f"its parts do not fit together ({error})"
@@ -150,6 +159,9 @@ def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: Arrays) -> N
     estimator.usage_ = _bits(arrays, "usage_", (m, rank))
     estimator.usage_counts_ = _counts(arrays, "usage_counts_", (c, rank)).astype(np.int64)
     estimator.carrier_counts_ = _counts(arrays, "carrier_counts_", (c, rank))
+    for name in _OF_ROWS:
+        # Not counted where data is read lazily.
+        setattr(estimator, name, _counts(arrays, name, (c, rank)) if name in arrays else None)
     for name in _OF_PATTERNS:
         setattr(estimator, name, _array(arrays, name, "f", (rank,)))
     for name in _OF_CLASSES:
@@ -177,6 +189,18 @@ def _restore_facts(estimator: Any, header: dict[str, Any], arrays: Arrays) -> No
     if header["preparation"] is not None:
         estimator.preparation_ = Prepare.from_dict(header["preparation"])
         _demand(len(estimator.preparation_.item_names_) == n, "the preparation makes other columns")
+
+
+def _restore_groups(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
+    """Restore the groups of the rows, and the tests of single items that count them."""
+    m, _, c, _, _ = header["shape"]
+    _demand(isinstance(header["group_name"], str), "the name of the groups is not text")
+    estimator.group_name_, estimator.groups_, estimator._item_p_values = header["group_name"], None, None
+    if header["groups"] is not None:
+        names = _names(header["groups"], len(header["groups"]), (str,), "the names of the groups are not text")
+        assert names is not None
+        estimator.groups_ = names.astype(str)[_counts(arrays, "row_groups", (m,))]
+        estimator._item_p_values = _array(arrays, "item_p_values", "f", (c, int(header["items"])))
 
 
 def _restore_stability(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:

@@ -23,7 +23,7 @@ def pattern_table(model: FittedModel) -> pd.DataFrame:
         "pattern": pattern,
         "item": item if model._item_names is None else model._item_names[item],
         "role": role_names(model.classes_)[rows.role].astype(object),
-        "kind": row_kinds(rows, kinds, model.typical_).astype(object),
+        "kind": row_kinds(rows, kinds, model.typical_, model.of_few_groups_).astype(object),
         "evidence": _added_or_whole(rows, model.alteration_evidence_, model.pattern_evidence_),
         "gain": _added_or_whole(rows, model.alteration_gain_, model.pattern_gain_),
         "p_value": _added_or_use(rows, model.alteration_p_values_, model.use_p_values_),
@@ -35,7 +35,11 @@ def pattern_table(model: FittedModel) -> pd.DataFrame:
         used = model.usage_counts_[a, pattern]
         support = _share(hits[a], used)
         share = _share(model.item_counts_[a, item], np.full(len(item), model.class_counts_[a]))
-        columns |= {f"usage_{label}": used, f"support_{label}": support, f"share_{label}": share}
+        columns[f"usage_{label}"] = used
+        if model.all_counts_ is not None and model.most_counts_ is not None:
+            columns[f"all_{label}"] = model.all_counts_[a, pattern]
+            columns[f"most_{label}"] = model.most_counts_[a, pattern]
+        columns |= {f"support_{label}": support, f"share_{label}": share}
         columns[f"lift_{label}"] = _share(support, share)
     return pd.DataFrame(columns)
 

@@ -549,16 +549,17 @@ class LocalSearch:
         """Count the patterns without the typical row."""
         return sum(not self.is_typical(s) for s in self.patterns())
 
-    def together(self, s: int) -> float:
-        """Return the evidence that the items of a pattern go together."""
+    def together(self, s: int, among: Bools | None = None) -> float:
+        """Return the evidence that the items of a pattern go together, among these of its rows, (m,), or all."""
         data, carry = self.data, self.state.carry[s]
+        rows = self.state.usage[s] if among is None else self.bits.layout.pack(among[None])[0]
         if self.is_typical(s):
             # What classes add to the typical row is no evidence that its own items go together. Nor is it that rows
             # have them which are small only because others have large patterns.
             carry = np.repeat(np.logical_and.reduce(carry, axis=0)[None], len(carry), axis=0)
             shifts = np.maximum(data.row_shifts, 0.0)
             data = data._replace(row_shifts=shifts, row_odds=np.exp(shifts))
-        return float(kernels.evidence_of(data, self._leave_out(s), self.state.usage[s], carry))
+        return float(kernels.evidence_of(data, self._leave_out(s), rows, carry))
 
     def _use_evidence(self, carry: Bools, used: int) -> float:
         """Return the evidence that classes differ in the use of any items, which those of a pattern are chosen of."""

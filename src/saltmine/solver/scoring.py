@@ -85,7 +85,12 @@ def score_model(
         added=np.array(added).reshape(model.rank, len(adding)).T,
         adding=adding,
     )
-    return tested.scores(*_in_one_block(bits, model).gains(), float(np.log(alpha)))
+    return tested.scores(*gains(bits, model), float(np.log(alpha)))
+
+
+def gains(bits: BitMatrix, model: BinaryModel) -> tuple[Floats, Floats]:
+    """Return what every pattern saves, (r,), and what every class saves by what it adds to it, (c, r)."""
+    return _in_one_block(bits, model).gains()
 
 
 def pattern_densities(bits: BitMatrix, model: BinaryModel) -> NDArray[np.float64]:
