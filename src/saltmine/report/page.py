@@ -20,9 +20,12 @@ from saltmine.report.payload import payload
 if TYPE_CHECKING:
     import pandas as pd
 
-STYLES = ("base", "map", "cards", "pictures", "small")
+STYLES = ("base", "figures", "map", "cards", "items", "pictures", "usage", "small")
 # Each script uses what those before it define.
-SCRIPTS = ("dom", "roles", "overview", "pictures", "cloud", "items", "cards", "toolbar", "usage", "downloads", "main")
+SCRIPTS = (
+    *("dom", "roles", "legends", "svgfile", "figures", "overview", "map", "pictures", "cloud", "items", "rows"),
+    *("cards", "toolbar", "usage", "downloads", "main"),
+)
 # Patterns, and items of each of their parts, in the list for readers without scripts.
 OUTLINE_PATTERNS, OUTLINE_ITEMS, OUTLINE_CLASSES = 20, 8, 8
 # The same in a notebook; with more classes there is one column for all of them.
@@ -179,10 +182,10 @@ def _difference_rows(summary: Summary, differences: pd.DataFrame) -> str:
             f"{percent(row[f'share{where}'])} <span>({row[f'rows{where}']:,})</span>" for where in ("", "_elsewhere")
         )
         odds = _figure(row["odds_ratio"]), f"{_figure(row['odds_low'])} to {_figure(row['odds_high'])}"
-        cells = [escape(str(row["item"])), escape(names[row["class"]]), *shares, *odds, f"{row['q_value']:.1g}"]
-        body += (
-            f'<tr><th scope="row" dir="auto">{cells[0]}</th>{"".join(f"<td>{cell}</td>" for cell in cells[1:])}</tr>'
-        )
+        figures = zip(heads[2:], [*shares, *odds, f"{row['q_value']:.1g}"], strict=True)
+        cells = "".join(f'<td data-label="{label}">{text}</td>' for label, text in figures)
+        item, owner = escape(str(row["item"])), escape(names[row["class"]])
+        body += f'<tr><th scope="row" dir="auto">{item}</th><td>{owner}</td>{cells}</tr>'
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     frame = '<div class="table-frame" tabindex="0" role="region" aria-label="Single items that differ, scrolls">'
     return f'{frame}<table class="plain"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -2,16 +2,34 @@
 
 const cards = [];
 
+// Cards that are drawn with the page; the others are drawn two screens before they are reached.
+const FIRST_CARDS = 3;
+
 function makeCards() {
   for (const pattern of data.patterns) cards.push(makeCard(pattern));
   byId("cards").append(...cards.map((card) => card.node));
+  if (data.left_out) byId("cards").after(el("p", { class: "lead" }, leftOutText()));
+  const cardOf = new Map(cards.map((card) => [card.node, card]));
   const watcher = new IntersectionObserver(
-    (seen) =>
-      seen.filter((entry) => entry.isIntersecting).forEach((entry) => drawCard(cards[entry.target.dataset.pattern])),
-    { rootMargin: "600px" },
+    (seen) => seen.filter((entry) => entry.isIntersecting).forEach((entry) => drawCard(cardOf.get(entry.target))),
+    { rootMargin: "200%" },
   );
   for (const card of cards) watcher.observe(card.node);
+  drawFirstCards();
 }
+
+/** Draw the first cards and all that lie on the first two screens. */
+function drawFirstCards() {
+  cards.slice(0, FIRST_CARDS).forEach(drawCard);
+  for (const card of cards.slice(FIRST_CARDS)) {
+    if (card.node.getBoundingClientRect().top > 2 * innerHeight) break;
+    drawCard(card);
+  }
+}
+
+const leftOutText = () =>
+  `${plural(data.left_out, "more pattern")} ${agree(data.left_out, "is", "are")} left out of this page; patterns.csv, ` +
+  `which “saltmine fit” writes beside it, and model.patterns() have ${agree(data.left_out, "it", "them")}.`;
 
 function makeCard(pattern) {
   const heading = el(
@@ -43,7 +61,7 @@ function drawCard(card) {
   if (card.drawn) return;
   card.drawn = true;
   card.body.append(
-    el("div", { class: "card-facts" }, usageBars(card.pattern), trust(card.pattern)),
+    el("div", { class: "card-facts" }, usageBars(card.pattern), trust(card.pattern), rowList(card.pattern)),
     contentOf(card.pattern),
   );
 }
@@ -54,52 +72,57 @@ function drawAllCards() {
 
 // ---------------------------------------------------------------- left: usage and trust
 
+const FIRST_CLASSES = 8;
+
 function usageBars(pattern) {
-  const lines = everyClass.map((role) => usageBar(pattern, role));
-  return el("section", {}, el("h4", {}, term("Used by", EXPLAINED.usage)), lines);
+  const users = manyClasses ? usersOf(pattern) : everyClass;
+  const bars = el("div", { class: "usage-bars" });
+  const lines = shortList(bars, users.length, FIRST_CLASSES, (k) => usageBar(pattern, users[k]), otherClasses(users));
+  const key = legend(
+    legendEntry(barSample(colourOf(-1)), "rows that use it"),
+    pattern.carriers ? legendEntry(tickSample(), "rows that ", term("carry", EXPLAINED.carriers), " it") : null,
+  );
+  const name = `the bars of pattern ${pattern.number}`;
+  const frame = figureOf(name, `pattern-${pattern.number}-usage`, lines, key);
+  return el("section", {}, el("h4", {}, term("Used by", EXPLAINED.usage)), frame);
+}
+
+/** What the list of the classes leaves out. */
+function otherClasses(users) {
+  const more = users.length - FIRST_CLASSES;
+  const idle = everyClass.filter((role) => !users.includes(role));
+  const names = idle.map((role) => classes[role].name).join(", ");
+  const unused = `${plural(idle.length, "class")} that ${agree(idle.length, "does", "do")} not`;
+  if (more <= 0 && !idle.length) return null;
+  return [
+    more > 0 ? `and ${plural(more, "more class")}` : null,
+    more > 0 && idle.length ? "; " : null,
+    idle.length ? ["and ", term(unused, names)] : null,
+  ].flat();
 }
 
 function usageBar(pattern, role) {
   const rows = classes[role].rows;
   const used = pattern.usage[role];
   const carriers = pattern.carriers ? pattern.carriers[role] : null;
+  const carried = `${plural(carriers, "row")} ${agree(carriers, "carries", "carry")} it`;
   const bar = el(
     "span",
     { class: "bar" },
-    el("span", { class: "bar-fill role", "--role": colourOf(severalClasses ? role : -1), "--share": used / rows }),
-    carriers === null
-      ? null
-      : el("span", {
-          class: "bar-tick",
-          "--share": carriers / rows,
-          title: `${plural(carriers, "row")} that carry it`,
-        }),
+    el("span", { class: "bar-fill role", "--role": roleColour(role), "--share": used / rows }),
+    carriers === null ? null : el("span", { class: "bar-tick", "--share": carriers / rows, title: carried }),
   );
   const text = used
     ? `${count(used)} of ${plural(rows, "row")}, ${percent(used / rows)}`
     : `none of ${plural(rows, "row")}`;
-  if (classes.length > MANY_CLASSES) {
-    return el(
-      "div",
-      { class: "usage-bar compact", title: text },
-      className(role),
-      bar,
-      el("span", { class: "bar-text" }, percent(used / rows)),
-    );
-  }
-  return el(
-    "div",
-    { class: "usage-bar" },
-    severalClasses ? className(role) : null,
-    bar,
-    el("span", { class: "bar-text" }, text),
-  );
+  const name = severalClasses ? className(role) : null;
+  return el("div", { class: "usage-bar" }, name, bar, el("span", { class: "bar-text" }, text));
 }
 
 function trust(pattern) {
   const lines = [
     trustLine("Evidence", EXPLAINED.evidence, evidenceNodes(pattern.evidence)),
-    trustLine("Gain", EXPLAINED.gain, pattern.gain === null ? "–" : `${figure(pattern.gain)} nats`),
+    trustLine("Gain", EXPLAINED.gain, pattern.gain === null ? "–" : [`${figure(pattern.gain)} `, nats()]),
   ];
   if (pattern.carriers) lines.push(trustLine("Carriers", EXPLAINED.carriers, carrierNodes(pattern)));
   if (data.refits)
@@ -117,15 +140,18 @@ function trustLine(label, explanation, value) {
   return [el("dt", {}, term(label, explanation)), el("dd", {}, value)];
 }
 
-function evidenceNodes(nats) {
-  if (nats === null) return "–";
-  return [`${figure(nats)} nats, `, el("span", { class: "nowrap" }, `p < ${chanceBelow(nats)}`)];
+/** The unit with its explanation. */
+const nats = () => term("nats", EXPLAINED.nats);
+
+function evidenceNodes(evidence) {
+  if (evidence === null) return "–";
+  return [`${figure(evidence)} `, nats(), ", ", el("span", { class: "nowrap" }, `p < ${chanceBelow(evidence)}`)];
 }
 
 function carrierNodes(pattern) {
   if (!severalClasses) return `${count(pattern.carriers[0])} of ${plural(classes[0].rows, "row")}`;
   const have = everyClass.filter((role) => pattern.carriers[role]);
-  if (classes.length > MANY_CLASSES)
+  if (manyClasses)
     return `${plural(sum(pattern.carriers), "row")} of ${plural(have.length, "class")}`;
   if (!have.length) return "none";
   return have.flatMap((role, k) => [

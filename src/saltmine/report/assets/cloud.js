@@ -5,7 +5,6 @@ const MOST_WORDS = 60;
 const LEAST_OF_ROLE = 8;
 const LONGEST_WORD = 26;
 const SMALLEST_SIZE = 12;
-const pen = document.createElement("canvas").getContext("2d");
 
 /** A cloud with a switch to the table. */
 function cloudOrTable(pattern, tables) {
@@ -17,7 +16,7 @@ function cloudOrTable(pattern, tables) {
   choices.forEach((choice, k) =>
     choice.addEventListener("click", () => {
       choices.forEach((other) => other.setAttribute("aria-pressed", String(other === choice)));
-      if (k === 1 && !list.hasChildNodes()) list.append(...tables());
+      if (k === 1 && !list.hasChildNodes()) list.append(tables());
       frame.hidden = k === 1;
       list.hidden = k === 0;
     }),
@@ -25,7 +24,9 @@ function cloudOrTable(pattern, tables) {
   // The frame has a width only after the card is in the page.
   queueMicrotask(() => {
     const cloud = drawCloud(pattern, frame.clientWidth || 560);
-    frame.append(cloud, cloudLegend(pattern, cloud.querySelectorAll(".word").length));
+    const legendOfWords = cloudLegend(pattern, cloud.querySelectorAll(".word").length);
+    const name = `the word cloud of pattern ${pattern.number}`;
+    frame.append(figureOf(name, `pattern-${pattern.number}-cloud`, cloud, legendOfWords));
   });
   return [el("div", { class: "switch", role: "group", "aria-label": "Show words as" }, choices), frame, list];
 }
@@ -39,13 +40,13 @@ function drawCloud(pattern, width) {
   const picture = svg("svg", {
     viewBox: `0 ${top} ${width} ${bottom - top}`,
     role: "img",
-    "aria-label": `Words of pattern ${pattern.number}, larger where more rows have them`,
+    "aria-label": `Words of pattern ${pattern.number}, larger where they set it apart more`,
   });
   for (const word of placed) picture.append(wordNode(word));
   return picture;
 }
 
-/** The words with most hits, but some of every role, so that what a class adds is seen. */
+/** The strongest words, but some of every role, so that what a class adds is seen. */
 function chosenOf(words) {
   const ofRole = new Map();
   const isAmongFirst = (word) => {
@@ -59,30 +60,38 @@ function chosenOf(words) {
   return words.filter((word) => chosen.has(word));
 }
 
-/** The words with most hits, largest first, with the font size they get. */
+/** The words that set the pattern apart most, strongest first, with the font size they get. */
 function wordsOf(pattern, width, height) {
   const words = drawnParts(pattern).flatMap((part) =>
-    part.items.map((item, k) => ({ item, role: part.role, hits: sum(part.hits.map((hits) => hits[k])) })),
+    part.items.map((item, k) => ({
+      item,
+      role: part.role,
+      hits: sum(part.hits.map((hits) => hits[k])),
+      strength: Math.max(...(part.owners || [part]).map((owner) => strengthIn(owner, item))),
+    })),
   );
-  words.sort((a, b) => b.hits - a.hits || a.item - b.item);
+  words.sort((a, b) => b.strength - a.strength || a.item - b.item);
   const once = chosenOf(words.filter((word, k) => words.findIndex((other) => other.item === word.item) === k));
-  const most = Math.max(1, ...once.map((word) => word.hits));
-  const least = Math.min(most, ...once.map((word) => word.hits));
-  // Areas follow the hits; where all are alike, so are the sizes.
-  const scale = (hits) => Math.sqrt(hits / most);
+  const most = Math.max(...once.map((word) => word.strength)) || 1;
+  const least = Math.min(most, ...once.map((word) => word.strength));
+  // Areas follow the strength; where all are alike, so are the sizes.
+  const scale = (strength) => Math.sqrt(strength / most);
   const low = Math.min(scale(least), 0.6);
   // Shapes tell roles apart where there are several.
   const marked = new Set(once.map((word) => word.role)).size > 1;
   for (const word of once) {
     const name = [...itemName(word.item)];
     word.text = name.length > LONGEST_WORD ? `${name.slice(0, LONGEST_WORD - 1).join("")}…` : name.join("");
-    word.weight = (scale(word.hits) - low) / (1 - low);
+    word.weight = (scale(word.strength) - low) / (1 - low);
     word.marked = marked && word.role >= 0;
   }
   const largest = largestSize(once, width, height);
   for (const word of once) word.size = Math.round(SMALLEST_SIZE + word.weight * (largest - SMALLEST_SIZE));
   return once;
 }
+
+/** Strength of an item in a part; the parts of several classes have the same items, each in its own order. */
+const strengthIn = (part, item) => part.strength[part.items.indexOf(item)] ?? 0;
 
 /** The largest font with which the words, at about 0.6 em a letter, take less than half of the area. */
 function largestSize(words, width, height) {
@@ -138,7 +147,12 @@ function wordNode(word) {
   const group = svg(
     "g",
     { class: "word role", "--role": colourOf(word.role) },
-    svg("title", {}, `${itemName(word.item)}: ${owner}, ${count(word.hits)} hits`),
+    svg(
+      "title",
+      {},
+      `${itemName(word.item)}: ${owner}, strength ${figure(word.strength)}, in ${plural(word.hits, "row")} that ` +
+        `${agree(word.hits, "uses", "use")} the pattern`,
+    ),
   );
   if (word.marked) {
     const scale = word.size * 0.04;
@@ -154,9 +168,12 @@ function wordNode(word) {
   return group;
 }
 
-/** What the colours mean here, and how many words there are of each. */
+/** What size and colours mean here, and how many words there are of each. */
 function cloudLegend(pattern, drawn) {
-  const entries = drawnParts(pattern).map((part) => el("span", { class: "legend-entry" }, partTitle(part)));
   const left = pattern.size - drawn;
-  return el("p", { class: "legend" }, entries, left > 0 ? `${plural(left, "word")} not drawn` : null);
+  return legend(
+    legendEntry(null, "Size: ", term("how much the word sets the pattern apart", EXPLAINED.strength)),
+    partEntries(pattern),
+    left > 0 ? `${plural(left, "word")} not drawn` : null,
+  );
 }

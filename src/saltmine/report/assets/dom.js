@@ -74,6 +74,40 @@ function chanceBelow(nats) {
   return exponent < 1 ? "1" : powerOfTen(-exponent);
 }
 
+/** Verb for a count: agree(1, "uses", "use") -> "uses". */
+const agree = (value, one, several) => (value === 1 ? one : several);
+
+/** The first and last letters of a long name; a title beside it holds the whole. */
+function brief(name, most = 80) {
+  const letters = [...name];
+  if (letters.length <= most) return name;
+  return `${letters.slice(0, most - 26).join("")}…${letters.slice(-25).join("")}`;
+}
+
+// ---------------------------------------------------------------- lists that open
+
+/** A button that opens and closes something; `show` gets whether it is open. */
+function opener(closed, open, show) {
+  const state = { "aria-expanded": "false", "data-no-export": true };
+  const button = el("button", { type: "button", class: "quiet", ...state }, closed);
+  button.addEventListener("click", () => {
+    const opens = button.getAttribute("aria-expanded") === "false";
+    button.setAttribute("aria-expanded", opens);
+    button.textContent = opens ? open : closed;
+    show(opens);
+  });
+  return button;
+}
+
+/** The first `most` of `total` entries in a frame, and a line with a button for the others. */
+function shortList(frame, total, most, make, rest) {
+  const show = (open) => frame.replaceChildren(...range(open ? total : Math.min(most, total)).flatMap(make));
+  show(false);
+  if (total <= most && !rest) return [frame];
+  const button = total > most ? opener(`Show all ${count(total)}`, "Show fewer", show) : null;
+  return [frame, el("p", { class: "more-line" }, button, rest ? el("span", { class: "more" }, rest) : null)];
+}
+
 // ---------------------------------------------------------------- explanations that pop up
 
 /** A word with an explanation on hover, focus and tap. */
@@ -120,4 +154,11 @@ function onesOf(text) {
     for (let bit = 0; bit < 8; bit++) if (byte & (128 >> bit)) ones.push(8 * k + bit);
   });
   return ones;
+}
+
+/** Hand a file to the reader. */
+function save(name, type, content) {
+  const link = el("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -72,13 +72,7 @@ function usageCsv() {
 function usageShares(line) {
   const shares = [];
   usage.patterns.forEach((number, position) => (shares[number] = Number(cellAt(line, position).toFixed(3))));
-  return shares;
-}
-
-function save(name, type, text) {
-  const link = el("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  return data.patterns.map(({ number }) => shares[number]);
 }
 
 function makeDownloads() {
@@ -96,11 +90,11 @@ function makeDownloads() {
   byId("download-buttons").append(...buttons);
   const held = sum(data.patterns.flatMap((pattern) => pattern.parts.map((part) => part.items.length)));
   const all = sum(data.patterns.flatMap((pattern) => pattern.parts.map((part) => part.size)));
-  const notes = [];
+  const notes = data.left_out ? [leftOutText()] : [];
   if (held < all) {
     notes.push(
       `The page holds the strongest ${data.limit} items of every pattern and role,`,
-      `${count(held)} of ${count(all)} entries;`,
+      `${count(held)} of ${plural(all, "item")};`,
       "patterns.csv, which “saltmine fit” writes beside this report, and model.patterns() have all.",
     );
   }

@@ -1,15 +1,24 @@
-// What a card shows of the items of its pattern: a picture where there is one, and lists with support in every class.
+// What a card shows of the items of its pattern: a picture where there is one, and lists with support in the classes.
 
 const FIRST_SHOWN = 8;
-const MANY_CLASSES = 5;
 
 function contentOf(pattern) {
-  const tables = () => drawnParts(pattern).map((part) => partSection(part, pattern));
-  if (data.kind === "words") return el("div", { class: "card-content" }, cloudOrTable(pattern, tables));
+  const lists = () => itemLists(pattern);
+  if (data.kind === "words") return el("div", { class: "card-content" }, cloudOrTable(pattern, lists));
   const picture = data.layout ? pictureOf(pattern) : null;
-  const list = el("div", { class: "parts" }, tables());
   const beside = data.layout && data.layout.kind === "pixels";
-  return el("div", { class: beside ? "card-content beside" : "card-content" }, picture, list);
+  return el("div", { class: beside ? "card-content beside" : "card-content" }, picture, lists());
+}
+
+/** The lists of all parts with their legend. */
+function itemLists(pattern) {
+  const sections = drawnParts(pattern).map((part) => partSection(part, pattern));
+  const key = legend(
+    legendEntry(barSample(colourOf(-1)), "share of the rows that use the pattern that have the item (support)"),
+    legendEntry(tickSample(), `share of all rows${severalClasses ? " of the class or classes" : ""} that have it`),
+  );
+  const list = el("div", { class: "parts" }, sections);
+  return figureOf(`the items of pattern ${pattern.number}`, `pattern-${pattern.number}-items`, list, key);
 }
 
 function partSection(part, pattern) {
@@ -21,99 +30,129 @@ function partSection(part, pattern) {
   }
   const tests = (part.owners || [part]).filter((owner) => owner.q_value !== null);
   if (tests.length) {
-    const values = tests.map((owner) => probability(owner.q_value)).join(", ");
-    numbers.push(term(`q ${values}`, EXPLAINED.q));
+    const values = tests.slice(0, 3).map((owner) => probability(owner.q_value));
+    const more = tests.length > 3 ? ` and ${count(tests.length - 3)} more` : "";
+    numbers.push(term(`q ${values.join(", ")}${more}`, EXPLAINED.q));
   }
   const head = el("div", { class: "part-head" }, el("h4", {}, partTitle(part)), numbers);
-  return el("section", { class: "part role", "--role": colourOf(part.role) }, head, itemTable(part, pattern));
+  const byClass = manyClasses ? classMatrix(part, pattern) : null;
+  return el("section", { class: "part role", "--role": colourOf(part.role) }, head, itemTable(part, pattern), byClass);
 }
+
+// ---------------------------------------------------------------- the list
+
+/** Columns of a list: heads and the classes they count; of many classes, those of the part and all others. */
+function columnsOf(part) {
+  if (!manyClasses) return everyClass.map((role) => ({ head: headOf(role), roles: [role], colour: roleColour(role) }));
+  const owners = (part.owners || [part]).map((owner) => owner.role).filter((role) => role >= 0);
+  if (!owners.length) return [{ head: "all rows that use it", roles: everyClass, colour: colourOf(-1) }];
+  const own = owners.length > 1 ? `these ${plural(owners.length, "class")}` : className(owners[0]);
+  const others = everyClass.filter((role) => !owners.includes(role));
+  const rest = { head: "other classes that use it", roles: others, colour: null };
+  return [{ head: own, roles: owners, colour: colourOf(part.role) }, ...(others.length ? [rest] : [])];
+}
+
+const headOf = (role) => (severalClasses ? className(role) : "support");
+
+const roleColour = (role) => colourOf(severalClasses ? role : -1);
 
 /** The items, strongest first. */
 function itemTable(part, pattern) {
-  const columns = classes.length + (part.item_stability ? 1 : 0);
-  const crowd = classes.length > MANY_CLASSES ? " many" : columns > 3 ? " crowded" : "";
-  const table = el("table", { class: `items${crowd}` });
+  const columns = columnsOf(part);
+  const crowd = manyClasses ? " even" : columns.length + (part.item_stability ? 1 : 0) > 3 ? " crowded" : "";
   const body = el("tbody");
-  const show = (many) =>
-    body.replaceChildren(...range(Math.min(many, part.items.length)).map((k) => itemRow(part, pattern, k)));
-  show(FIRST_SHOWN);
-  table.append(itemHead(part), body);
-  return [el("div", { class: "scroll" }, table), moreOf(part, show)];
+  const lines = shortList(body, part.items.length, FIRST_SHOWN, (k) => itemRow(part, pattern, k, columns), moreOf(part));
+  const table = el("table", { class: `items${crowd}` }, itemHead(part, columns), body);
+  return [el("div", { class: "scroll" }, table), ...lines.slice(1)];
 }
 
-function itemHead(part) {
+function itemHead(part, columns) {
   const head = (content) => el("th", { scope: "col", class: "share-head" }, content);
-  const first = classes.length > MANY_CLASSES ? "support in %" : el("span", { class: "unseen" }, "Item");
-  const heads = [
-    el("th", { scope: "col" }, first),
-    ...everyClass.map((role) => head(headOf(role))),
-    part.item_stability ? head(term("back", EXPLAINED.stability)) : null,
-  ];
-  return el("thead", {}, el("tr", {}, heads));
+  const heads = columns.map((column) => head(column.head));
+  const back = part.item_stability ? head(term("back", EXPLAINED.stability)) : null;
+  return el("thead", {}, el("tr", {}, el("th", { scope: "col" }, el("span", { class: "unseen" }, "Item")), heads, back));
 }
 
-/** Head of a column of supports; of many classes, the mark has to do. */
-function headOf(role) {
-  if (!severalClasses) return "support";
-  if (classes.length <= MANY_CLASSES) return className(role);
-  return el("span", { title: classes[role].name }, mark(role), el("span", { class: "unseen" }, classes[role].name));
-}
-
-function itemRow(part, pattern, k) {
-  const item = part.items[k];
-  const cells = everyClass.map((role) => {
-    const used = pattern.usage[role];
-    const support = used ? part.hits[role][k] / used : null;
-    const all = shareOf(item, role);
-    const inAll = `${percent(all)} of all ${plural(classes[role].rows, "row")} have it`;
-    const inUsers = used
-      ? `${count(part.hits[role][k])} of the ${plural(used, "row")} that use the pattern have it; `
-      : "no row uses the pattern; ";
-    return shareCell(role, support, all, `${classes[role].name}: ${inUsers}${inAll}`);
+function itemRow(part, pattern, k, columns) {
+  const back = part.item_stability ? el("td", { class: "amount" }, percent(part.item_stability[k])) : null;
+  const cells = columns.map((column) => {
+    const { support, all, text } = supportOf(part, pattern, k, column.roles);
+    return shareCell(column.colour, support, all, text);
   });
-  return el(
-    "tr",
-    {},
-    el("th", { scope: "row" }, itemNode(item)),
-    cells,
-    part.item_stability ? el("td", { class: "amount" }, percent(part.item_stability[k])) : null,
-  );
+  return el("tr", {}, el("th", { scope: "row" }, itemNode(part.items[k])), cells, back);
 }
 
-/** A share as a bar behind its number; the tick is the share among all rows of the class. */
-function shareCell(role, share, tick, title) {
-  return el(
-    "td",
-    { class: "share role", "--role": colourOf(severalClasses ? role : -1), "--share": share || 0, title },
-    el(
-      "span",
-      { class: "share-line" },
-      el("span", { class: "share-bar" }, tick === null ? null : el("span", { class: "bar-tick", "--share": tick })),
-      el("span", { class: "share-text" }, share === null ? "–" : shareText(share)),
-    ),
-  );
+/** How many of the rows of some classes that use the pattern have an item, and of all their rows. */
+function supportOf(part, pattern, k, roles) {
+  const total = (values) => sum(roles.map((role) => values(role)));
+  const used = total((role) => pattern.usage[role]);
+  const hits = total((role) => part.hits[role][k]);
+  const having = total((role) => data.items.counts[role][part.items[k]]);
+  const rows = total((role) => classes[role].rows);
+  const whose = roles.length === 1 ? `${classes[roles[0]].name}: ` : "";
+  const inUsers = used
+    ? `${count(hits)} of the ${plural(used, "row")} that ${agree(used, "uses", "use")} the pattern ` +
+      `${agree(hits, "has", "have")} it; `
+    : "no row uses the pattern; ";
+  const inAll = `${count(having)} of all ${plural(rows, "row")} ${agree(having, "has", "have")} it`;
+  return { support: used ? hits / used : null, all: having / rows, text: whose + inUsers + inAll };
 }
 
-/** Of many classes there is room for whole numbers only. */
-const shareText = (share) => (classes.length > MANY_CLASSES ? Math.round(100 * share) : percent(share));
+/** A share as a bar before its number; the tick is the share among all rows of the class. */
+function shareCell(colour, share, tick, title) {
+  const bar = el(
+    "span",
+    { class: "bar share-bar" },
+    el("span", { class: colour ? "bar-fill role" : "bar-fill plain-fill", "--role": colour, "--share": share || 0 }),
+    tick === null ? null : el("span", { class: "bar-tick", "--share": tick }),
+  );
+  const text = el("span", { class: "share-text" }, share === null ? "–" : percent(share));
+  return el("td", { class: "share", title }, el("span", { class: "share-line" }, bar, text));
+}
 
-/** "Show all" and how many items the page does not hold. */
-function moreOf(part, show) {
+/** How many items are not in the list yet, and how many the page does not hold. */
+function moreOf(part) {
   const hidden = part.size - part.items.length;
-  const parts = [];
-  if (part.items.length > FIRST_SHOWN) {
-    const all = hidden ? `Show ${count(part.items.length)}` : `Show all ${count(part.items.length)}`;
-    const button = el("button", { type: "button", class: "quiet", "aria-expanded": "false" }, all);
-    button.addEventListener("click", () => {
-      const open = button.getAttribute("aria-expanded") === "false";
-      button.setAttribute("aria-expanded", open);
-      button.textContent = open ? "Show fewer" : all;
-      show(open ? Infinity : FIRST_SHOWN);
-    });
-    parts.push(button);
-  }
   const left = part.size - Math.min(FIRST_SHOWN, part.items.length);
   const where = hidden ? `, ${count(hidden)} of them only in patterns.csv` : "";
-  if (left) parts.push(el("span", { class: "more" }, `and ${plural(left, "more item")}${where}`));
-  return parts.length ? el("p", { class: "more-line" }, parts) : null;
+  return left ? `and ${plural(left, "more item")}${where}` : null;
+}
+
+// ---------------------------------------------------------------- every class
+
+/** A button that opens the support of the items in every class that uses the pattern. */
+function classMatrix(part, pattern) {
+  const frame = el("div", { class: "by-class", hidden: true });
+  const button = opener("Class by class", "Hide the classes", (open) => {
+    if (!frame.hasChildNodes()) frame.append(...matrixNodes(part, pattern));
+    frame.hidden = !open;
+  });
+  return [el("p", { class: "more-line" }, button), frame];
+}
+
+function matrixNodes(part, pattern) {
+  const users = usersOf(pattern);
+  const idle = classes.length - users.length;
+  const heads = users.map((role) => el("th", { scope: "col", class: "upright" }, className(role)));
+  const rows = part.items.slice(0, 5 * FIRST_SHOWN).map((item, k) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, itemNode(item)),
+      users.map((role) => matrixCell(role, supportOf(part, pattern, k, [role]))),
+    ),
+  );
+  const head = el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "support in %"), heads));
+  const note = idle ? `${plural(idle, "class")} that ${agree(idle, "does", "do")} not use the pattern left out.` : "";
+  const about = "Number and shade: share of the rows of the class that use the pattern that have the item. ";
+  const table = el("table", { class: "items matrix" }, head, el("tbody", {}, rows));
+  return [el("p", { class: "legend" }, about, note), el("div", { class: "scroll", tabindex: "0" }, table)];
+}
+
+function matrixCell(role, { support, text }) {
+  return el(
+    "td",
+    { class: "heat role", "--role": colourOf(role), "--heat": support || 0, title: text },
+    Math.round(100 * (support || 0)),
+  );
 }

@@ -1,7 +1,12 @@
 // Items that have a place: pixels as an image, loci on chromosomes.
 
 function pictureOf(pattern) {
-  return data.layout.kind === "pixels" ? pixelPicture(pattern) : chromosomeStrips(pattern);
+  const pixels = data.layout.kind === "pixels";
+  const picture = pixels ? pixelPicture(pattern) : chromosomeStrips(pattern);
+  const what = pixels ? "A square: a pixel of the pattern." : "A tick: a locus of the pattern. Lanes, from above:";
+  const key = legend(legendEntry(null, what), partEntries(pattern));
+  const name = `the ${pixels ? "pixels" : "loci"} of pattern ${pattern.number}`;
+  return figureOf(name, `pattern-${pattern.number}-${data.layout.kind}`, picture, key);
 }
 
 // ---------------------------------------------------------------- pixels

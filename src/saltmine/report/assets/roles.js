@@ -4,6 +4,9 @@ const data = JSON.parse(byId("data").textContent);
 const classes = data.classes;
 const severalClasses = classes.length > 1;
 const everyClass = range(classes.length);
+// With more classes, tables have no column for each of them.
+const MANY_CLASSES = 5;
+const manyClasses = classes.length > MANY_CLASSES;
 
 // A shape beside every colour, so that colour alone never tells classes apart. Drawn in a box from -5 to 5.
 const SHAPES = [
@@ -34,7 +37,8 @@ function mark(role) {
 
 /** Mark and name of a class. */
 function className(role) {
-  return el("span", { class: "class-name", title: classes[role].name }, mark(role), el("bdi", {}, classes[role].name));
+  const { name } = classes[role];
+  return el("span", { class: "class-name", title: name }, mark(role), el("bdi", {}, brief(name)));
 }
 
 // ---------------------------------------------------------------- items
@@ -51,6 +55,14 @@ const itemNode = (item) => el("bdi", { class: "item", title: itemName(item) }, i
 const shareOf = (item, role) => data.items.counts[role][item] / classes[role].rows;
 
 // ---------------------------------------------------------------- patterns
+
+const byNumber = new Map(data.patterns.map((pattern) => [pattern.number, pattern]));
+
+/** The classes that use a pattern; of many classes, those with the largest shares first. */
+function usersOf(pattern) {
+  const users = everyClass.filter((role) => pattern.usage[role]);
+  return manyClasses ? users.sort((a, b) => usageShare(pattern, b) - usageShare(pattern, a) || a - b) : users;
+}
 
 const usageShare = (pattern, role) => pattern.usage[role] / classes[role].rows;
 
@@ -95,10 +107,12 @@ function kindNodes(pattern) {
   return [...kind, "; ", ...classNames(alterers), alterers.length > 1 ? " add items" : " adds items"];
 }
 
-/** Names of classes; of many, their number. */
+/** Names of classes; of many, the first three and a word that names the others. */
 function classNames(roles) {
-  if (roles.length > 3) return [plural(roles.length, "class")];
-  return roles.flatMap((role, k) => [k ? ", " : "", className(role)]);
+  const named = roles.length > 4 ? roles.slice(0, 3) : roles;
+  const others = roles.slice(named.length).map((role) => classes[role].name);
+  const names = named.flatMap((role, k) => [k ? ", " : "", className(role)]);
+  return others.length ? [...names, " and ", term(plural(others.length, "more class"), others.join(", "))] : names;
 }
 
 /** Heading of a part: what its items are. */
@@ -110,21 +124,3 @@ function partTitle(part) {
   if (part.role < 0) return [mark(-1), severalClasses ? "Shared items" : "Items", size];
   return isAdded(part) ? [className(part.role), " adds", size] : [kind, className(part.role), size];
 }
-
-const EXPLAINED = {
-  evidence:
-    "How far chance is from explaining this: minus the logarithm of a bound on the probability that chance shows " +
-    "as much. It is no effect size.",
-  gain: "How much longer the description of the data would be without it, in nats. The more, the more it explains.",
-  carriers:
-    "Rows whose description the pattern would shorten if there were no other pattern, by the items that all classes " +
-    "have in it.",
-  stability: "Share of refits, on rows drawn anew, in which it was found again.",
-  q:
-    "Mostly, only: exact test that a larger share of the rows of the class carries the pattern than of all other rows. " +
-    "Added: that carriers of the class have the added items more often than those of classes that do not add them. " +
-    "Corrected for the number of tests.",
-  usage:
-    "Rows whose description is shortest with the pattern in it. Not every item of it has to be there. The tick on " +
-    "the bar: rows that carry it.",
-};

@@ -1,4 +1,6 @@
-// Rows from left to right, class by class; patterns from top to bottom. A line of cells may stand for several rows.
+// Which row uses which pattern, in the manner of an oncoplot: rows from left to right, class by class and ordered by
+// the patterns they use; patterns from top to bottom, their shares at the right. A line of cells may stand for several
+// rows. Names and shares are text; only the cells are a canvas, so that ten thousands of rows cost nothing.
 
 const usage = data.usage;
 const lineCount = usage ? sum(usage.lines) : 0;
@@ -10,11 +12,87 @@ function cellAt(line, position) {
   return cells[line * usage.patterns.length + position] / 255;
 }
 
-/** Draw the picture as soon as it is near the screen, and again when the window or the theme changes. */
-function watchUsage() {
-  const canvas = byId("usage-canvas");
+/** Begin and end of every class in lines. */
+function classSpans() {
+  let begin = 0;
+  return usage.lines.map((lines) => [begin, (begin += lines)]);
+}
+
+// ---------------------------------------------------------------- the frame around the cells
+
+// Height of a pattern in pixels.
+const usageStep = () => (usage.patterns.length > 30 ? 17 : 24);
+
+function makeUsage() {
+  byId("usage-lead").append(
+    "Rows from left to right, class by class, ordered by the patterns they use, so that common combinations stand " +
+      "side by side; patterns from top to bottom, those of all classes first. ",
+    el("span", { class: "on-screen" }, "Point at a cell for names; a click leads to the pattern."),
+  );
+  const [rows, patterns] = [plural(data.shape[0], "row"), plural(usage.patterns.length, "pattern")];
+  const canvas = el("canvas", {
+    id: "usage-canvas",
+    role: "img",
+    "aria-label": `Usage of ${patterns} by ${rows}; the download below has the numbers.`,
+  });
+  const grid = el(
+    "div",
+    { class: "oncoplot", "--step": `${usageStep()}px`, "--patterns": usage.patterns.length },
+    el("span", { class: "onco-head" }, "pattern"),
+    el("span", { class: "onco-strip", id: "usage-strip" }),
+    el("span", { class: "onco-head onco-share-head" }, "share of all rows"),
+    el("ol", { class: "onco-names" }, usage.patterns.map(usageName)),
+    canvas,
+    el("ol", { class: "onco-shares" }, usageShareBars()),
+  );
+  const frame = el("div", { class: "onco-frame", tabindex: "0", role: "region", "aria-label": "Rows and patterns, scrolls" }, grid);
+  byId("usage-figure").append(figureOf("the map of rows", "rows", usageLegend(), frame));
+  watchPointer(canvas);
+  watchUsage(canvas);
+}
+
+function usageLegend() {
+  const several = usage.rows_per_line > 1;
+  const cell = (share) => el("span", { class: "sample onco-cell role", "aria-hidden": "true", "--role": colourOf(-1), "--share": share });
+  const about = several
+    ? legendEntry(
+        [cell(0.2), cell(1)],
+        ` a column stands for up to ${plural(usage.rows_per_line, "row")}: the darker, the more of them use the pattern`,
+      )
+    : legendEntry(cell(1), " the row uses the pattern");
+  const bars = severalClasses ? "rows that use it, by class" : "rows that use it";
+  return legend(about, legendEntry(barSample(colourOf(-1)), bars), severalClasses ? classEntries() : null);
+}
+
+function usageName(number) {
+  const pattern = byNumber.get(number);
+  return el(
+    "li",
+    { title: headingText(pattern) },
+    el("a", { href: `#pattern-${number}` }, el("span", { class: "number" }, number), " ", el("bdi", {}, brief(headingText(pattern), 60))),
+  );
+}
+
+/** The share of all rows that use each pattern, and how much of it each class contributes. */
+function usageShareBars() {
+  const totals = usage.patterns.map((number) => sum(byNumber.get(number).usage));
+  const most = Math.max(1, ...totals);
+  return usage.patterns.map((number, position) => {
+    const { usage: used } = byNumber.get(number);
+    const pieces = everyClass
+      .filter((role) => used[role])
+      .map((role) => el("span", { class: "onco-piece role", "--role": roleColour(role), "--share": used[role] / most }));
+    const title = `${count(totals[position])} of ${plural(data.shape[0], "row")}`;
+    return el("li", { title }, el("span", { class: "onco-bar" }, pieces), el("span", { class: "onco-share" }, percent(totals[position] / data.shape[0])));
+  });
+}
+
+// ---------------------------------------------------------------- drawing
+
+/** Draw the cells before they are on the screen, and again when the window or the theme changes. */
+function watchUsage(canvas) {
   const watcher = new IntersectionObserver((seen) => seen.some((entry) => entry.isIntersecting) && drawUsage(), {
-    rootMargin: "400px",
+    rootMargin: "200%",
   });
   const again = () => {
     watcher.unobserve(canvas);
@@ -25,70 +103,57 @@ function watchUsage() {
   addEventListener("themechange", again);
 }
 
+// Taller pictures are more than some browsers hold.
+const MOST_HEIGHT = 16_000;
+
 function drawUsage() {
   const canvas = byId("usage-canvas");
-  const box = usageBox(canvas);
-  const ratio = devicePixelRatio || 1;
-  canvas.width = Math.round(box.width * ratio);
-  canvas.height = Math.round(box.height * ratio);
-  const brush = canvas.getContext("2d");
-  brush.scale(ratio, ratio);
-  brush.font = `12px ${getComputedStyle(document.body).fontFamily}`;
-  drawBands(brush, box);
-  drawCells(brush, box, ratio);
-  drawLabels(brush, box);
-}
-
-/** Sizes of the picture: gutter for the labels, band of the classes, height of a pattern. */
-function usageBox(canvas) {
-  const width = canvas.clientWidth;
   const step = usageStep();
-  const gutter = step < 11 ? 8 : width < 640 ? 34 : 220;
-  return { width, step, gutter, top: BAND, across: width - gutter, height: usageHeight() };
-}
-
-const BAND = 26;
-const usageStep = () => Math.max(4, Math.min(26, 460 / usage.patterns.length));
-const usageHeight = () => Math.ceil(BAND + usageStep() * usage.patterns.length + 2);
-
-/** Begin and end of every class in lines. */
-function classSpans() {
-  let begin = 0;
-  return usage.lines.map((lines) => [begin, (begin += lines)]);
-}
-
-function drawBands(brush, box) {
-  classSpans().forEach(([begin, end], role) => {
-    const x = box.gutter + (begin / lineCount) * box.across;
-    const width = ((end - begin) / lineCount) * box.across;
-    brush.fillStyle = `rgb(${inkOf(severalClasses ? role : -1).join(" ")})`;
-    brush.fillRect(x, box.top - 6, Math.max(1, width - 2), 4);
-    if (!severalClasses || width < 14) return;
-    brush.save();
-    brush.translate(x + 6, 9);
-    brush.fill(new Path2D(shapeOf(role)));
-    brush.fillStyle = styleValue("--ink");
-    brush.fillText(shortened(brush, classes[role].name, width - 18), 10, 4);
-    brush.restore();
-  });
-}
-
-/** Every device pixel across shows the mean of the lines that fall on it; whole pixels, so that no seams show. */
-function drawCells(brush, box, ratio) {
-  const columns = Math.max(1, Math.round(box.across * ratio));
-  const narrow = narrowPicture(columns);
-  const height = Math.max(1, Math.round((box.step - (box.step > 6 ? 1.5 : 0.5)) * ratio));
-  brush.save();
-  brush.setTransform(1, 0, 0, 1, 0, 0);
+  const height = step * usage.patterns.length;
+  const ratio = Math.min(devicePixelRatio || 1, MOST_HEIGHT / height);
+  canvas.width = Math.max(1, Math.round(canvas.clientWidth * ratio));
+  canvas.height = Math.round(height * ratio);
+  const brush = canvas.getContext("2d");
+  const narrow = narrowPicture(canvas.width);
   brush.imageSmoothingEnabled = false;
   range(usage.patterns.length).forEach((position) => {
-    const y = Math.round((box.top + position * box.step) * ratio);
-    brush.drawImage(narrow, 0, position, columns, 1, Math.round(box.gutter * ratio), y, columns, height);
+    const y = Math.round((position * step + 1) * ratio);
+    const across = Math.max(1, Math.round((step - 2) * ratio));
+    brush.fillStyle = styleValue("--track");
+    brush.fillRect(0, y, canvas.width, across);
+    brush.drawImage(narrow, 0, position, canvas.width, 1, 0, y, canvas.width, across);
   });
-  brush.restore();
+  drawBorders(brush, canvas);
+  drawStrip(canvas.clientWidth);
 }
 
-/** The picture with one line of pixels per pattern. */
+/** A line between two classes. */
+function drawBorders(brush, canvas) {
+  brush.fillStyle = styleValue("--paper");
+  for (const [begin] of classSpans().slice(1)) {
+    brush.fillRect(Math.round((begin / lineCount) * canvas.width), 0, 1, canvas.height);
+  }
+}
+
+/** The strip of the classes, with their names where there is room. */
+function drawStrip(width) {
+  pen.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  const pieces = usage.lines.map((lines, role) => {
+    const room = (lines / lineCount) * width;
+    const { name, rows } = classes[role];
+    const fits = pen.measureText(name).width + 20 < room;
+    const label = !severalClasses || room < 12 ? null : fits ? className(role) : mark(role);
+    return el(
+      "span",
+      { class: "onco-class", "--share": lines / lineCount, title: `${name}, ${plural(rows, "row")}` },
+      label,
+      el("span", { class: "onco-colour role", "--role": roleColour(role) }),
+    );
+  });
+  byId("usage-strip").replaceChildren(...pieces);
+}
+
+/** The picture with one line of pixels per pattern: every pixel is the mean of the lines that fall on it. */
 function narrowPicture(columns) {
   const image = new ImageData(columns, usage.patterns.length);
   classSpans().forEach(([begin, end], role) => {
@@ -117,25 +182,6 @@ function meanOf(from, to, position) {
   return share / (to - from);
 }
 
-function drawLabels(brush, box) {
-  if (box.step < 11) return;
-  brush.fillStyle = styleValue("--ink");
-  usage.patterns.forEach((number, position) => {
-    const pattern = data.patterns[number];
-    const y = box.top + (position + 0.5) * box.step + 3.5;
-    brush.fillText(number, 0, y);
-    if (box.gutter > 100) brush.fillText(shortened(brush, headingText(pattern), box.gutter - 36), 26, y);
-  });
-}
-
-/** As much of a text as fits into a width. */
-function shortened(brush, text, width) {
-  let letters = [...text.slice(0, 200)];
-  if (brush.measureText(text).width <= width) return text;
-  while (letters.length && brush.measureText(`${letters.join("")}…`).width > width) letters.pop();
-  return `${letters.join("")}…`;
-}
-
 const styleValue = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** Red, green and blue of a role on the canvas, lighter on dark paper. */
@@ -147,24 +193,12 @@ function inkOf(role) {
 
 // ---------------------------------------------------------------- pointing at it
 
-function makeUsage() {
-  const canvas = byId("usage-canvas");
-  const [rows, patterns] = [plural(data.shape[0], "row"), plural(usage.patterns.length, "pattern")];
-  canvas.setAttribute("aria-label", `Usage of ${patterns} by ${rows}; the download below has the numbers.`);
-  byId("usage-lead").append(
-    "Rows from left to right, ordered by class and by the patterns they use; patterns from top to bottom. ",
-    usage.rows_per_line > 1
-      ? `A column stands for up to ${count(usage.rows_per_line)} rows: the darker, the more of them use the pattern. `
-      : "",
-    el("span", { class: "on-screen" }, "Point at it for names; a click leads to the pattern."),
-  );
+function watchPointer(canvas) {
   canvas.addEventListener("mousemove", (event) => {
     const spot = spotAt(canvas, event);
     if (!spot) return hideTip();
     showTip(spotText(spot), { left: event.clientX + 12, top: event.clientY, bottom: event.clientY + 8 });
   });
-  canvas.style.height = `${usageHeight()}px`;
-  watchUsage();
   canvas.addEventListener("mouseleave", hideTip);
   canvas.addEventListener("click", (event) => {
     const spot = spotAt(canvas, event);
@@ -177,13 +211,12 @@ const nameOfLine = (line) => (usage.names ? usage.names[line] : usage.rows[line]
 
 /** Line and pattern under the pointer. */
 function spotAt(canvas, event) {
-  const box = usageBox(canvas);
   const frame = canvas.getBoundingClientRect();
-  const position = Math.floor((event.clientY - frame.top - box.top) / box.step);
-  const line = Math.floor(((event.clientX - frame.left - box.gutter) / box.across) * lineCount);
+  const position = Math.floor((event.clientY - frame.top) / usageStep());
+  const line = Math.floor(((event.clientX - frame.left) / frame.width) * lineCount);
   if (position < 0 || position >= usage.patterns.length || line < 0 || line >= lineCount) return null;
   const role = classSpans().findIndex(([begin, end]) => line >= begin && line < end);
-  return { position, line, role, pattern: data.patterns[usage.patterns[position]] };
+  return { position, line, role, pattern: byNumber.get(usage.patterns[position]) };
 }
 
 function spotText({ position, line, role, pattern }) {
@@ -191,6 +224,6 @@ function spotText({ position, line, role, pattern }) {
   const owner = severalClasses ? ` (${classes[role].name})` : "";
   const who = usage.rows
     ? `row ${nameOfLine(line)}${owner} ${share ? "uses" : "does not use"}`
-    : `about ${count(usage.rows_per_line)} rows${owner}: ${percent(share)} use`;
+    : `about ${plural(usage.rows_per_line, "row")}${owner}: ${percent(share)} use`;
   return [el("bdi", {}, who), el("br"), `pattern ${pattern.number}: `, el("bdi", {}, headingText(pattern))];
 }

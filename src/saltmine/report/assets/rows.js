@@ -1,0 +1,24 @@
+// Which rows use a pattern.
+
+const FIRST_ROWS = 6;
+
+/** The rows that use a pattern, by name or number; the page names only the first of many. */
+function rowList(pattern) {
+  const used = sum(pattern.usage);
+  const title = data.rows.numbered ? "Rows that use it, counted from 0" : "Rows that use it";
+  if (!used) return null;
+  const { rows } = pattern;
+  const hidden = used - rows.length;
+  const left = used - Math.min(FIRST_ROWS, rows.length);
+  const where = hidden ? `; ${count(hidden)} of them only in usage.csv` : "";
+  const rest = left ? `and ${plural(left, "more row")}${where}` : null;
+  const list = el("ul", { class: "row-names" });
+  return el("section", {}, el("h4", {}, title), shortList(list, rows.length, FIRST_ROWS, (k) => rowName(rows[k]), rest));
+}
+
+function rowName(row) {
+  const role = data.rows.classes[row];
+  const owner = severalClasses ? classes[role].name : null;
+  const mine = severalClasses ? [mark(role), " "] : [];
+  return el("li", { title: owner }, mine, el("bdi", {}, data.rows.names[row]));
+}
