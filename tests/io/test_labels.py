@@ -82,7 +82,129 @@ def test_quoted_fields(written):
     assert labels.row_names.tolist() == ["s, 1", 's "2"']
 
 
+@pytest.mark.parametrize("header", ["id,age,Label", "id,label,age", "label,id,age", "id,tissue", "id,patient,tissue"])
+def test_the_class_is_in_the_column_called_so_or_in_the_only_one_left(written, header):
+    values = {"id": ["r1", "r2", "r3"], "age": ["30", "40", "50"], "patient": ["p", "p", "q"]}
+    columns = [values.get(name, ["x", "y", "x"]) for name in header.split(",")]
+    lines = [header, *(",".join(fields) for fields in zip(*columns, strict=True))]
+    assert read_labels(written("rows.csv", "\n".join(lines)), 3, ROWS).y.tolist() == ["x", "y", "x"]
+
+
+def test_the_name_of_the_group_is_kept(written):
+    path = written("rows.csv", "id,Patient,where,class\nr1,p,a,x\nr2,p,b,x\nr3,q,a,y\n")
+    assert read_labels(path, 3, ROWS).group_name == "Patient"
+    assert read_labels(path, 3, ROWS, group="where").group_name == "where"
+    assert read_labels(path, 3, ROWS, group=3).group_name == "where"
+    assert read_labels(written("rows.tsv", "r1\tp\tx\nr2\tp\tx\nr3\tq\ty\n"), 3, ROWS).group_name is None
+    assert read_labels(written("rows.csv", "id,class\nr1,x\nr2,x\nr3,y\n"), 3, ROWS).group_name is None
+
+
+def test_a_sheet_of_names_and_groups_alone_has_the_classes_in_the_groups(written):
+    labels = read_labels(written("rows.csv", "id,group\nr1,case\nr2,control\nr3,case\n"), 3, ROWS)
+    assert labels.y.tolist() == ["case", "control", "case"]
+    assert labels.groups is None
+
+
+@pytest.mark.parametrize("missing", ["", "NA", "N/A", "n/a", "NaN", "nan", "?", "null", "NULL", "<NA>", "None"])
+def test_rows_without_a_class_are_refused_or_left_out(written, missing):
+    path = written("rows.csv", f"id,patient,class\nr1,p,x\nr3,,{missing}\nr2,p,y\n")
+    with pytest.raises(ReadError) as caught:
+        read_labels(path, 3, ROWS)
+    said = one_line(caught, path)
+    assert "line 3: the label of the row 'r3' is " in said
+    assert "give it a class, or leave such rows out with --drop-unlabelled (drop_unlabelled=True)." in said
+    labels = read_labels(path, 3, ROWS, drop_unlabelled=True)
+    assert labels.y.tolist() == ["x", "y"]
+    assert labels.groups.tolist() == ["p", "p"]
+    assert labels.row_names.tolist() == ["r1", "r2"]
+    assert labels.rows.tolist() == [0, 1]
+    assert labels.notes == ("Left out 1 row without a class.",)
+
+
+def test_a_class_may_be_called_none(written):
+    assert read_labels(written("y.txt", "none\ndrug\nnone\n"), 3).y.tolist() == ["none", "drug", "none"]
+
+
+def test_rows_of_a_list_and_rows_without_a_line_can_be_left_out(written):
+    labels = read_labels(written("y.txt", "x\nNA\ny\n"), 3, drop_unlabelled=True)
+    assert labels.rows.tolist() == [0, 2]
+    assert labels.row_names is None
+    labels = read_labels(written("rows.csv", "id,class\nr3,y\n"), 3, ROWS, drop_unlabelled=True)
+    assert labels.row_names.tolist() == ["r3"]
+    assert labels.notes == ("Left out 2 rows without a class.",)
+
+
+KNOWN = np.array(["x", "x", "y"])
+
+
+def test_classes_that_are_known_must_agree(written):
+    path = written("rows.csv", "id,class\nr1,x\nr2,NA\nr3,y\n")
+    assert read_labels(path, 3, ROWS, classes=KNOWN).y.tolist() == ["x", "x", "y"]
+    path = written("rows.csv", "id,class\nr1,x\nr2,y\nr3,y\n")
+    with pytest.raises(ReadError, match="line 3: the row 'r2' has the class 'y' here, but is in the file of 'x'; corr"):
+        read_labels(path, 3, ROWS, classes=KNOWN)
+
+
+@pytest.mark.parametrize("columns", ["patient", "patient,age", "patient,age,sex"])
+def test_a_sheet_beside_known_classes_may_have_none(written, columns):
+    fields = ",".join(["p", "30", "f"][: columns.count(",") + 1])
+    path = written("rows.csv", f"id,{columns}\nr1,{fields}\nr2,{fields}\nr9,{fields}\nr3,{fields}\n")
+    labels = read_labels(path, 3, ROWS, classes=KNOWN, add_rows=True)
+    assert labels.y.tolist() == ["x", "x", "y"]
+    assert labels.groups.tolist() == ["p", "p", "p"]
+    assert labels.notes == ("Left out 1 sample of rows.csv that no file has.",)
+
+
+def test_rows_that_only_the_sheet_has_are_added_if_their_class_is_wanted(written):
+    path = written("rows.csv", "id,tissue\nr7,y\nr1,x\nr2,x\nr8,z\nr3,y\nr9,x\n")
+    every = read_labels(path, 3, ROWS, add_rows=True)
+    assert every.row_names.tolist() == ["r1", "r2", "r3", "r7", "r8", "r9"]
+    assert every.rows.tolist() == [0, 1, 2, -1, -1, -1]
+    assert every.y.tolist() == ["x", "x", "y", "y", "z", "x"]
+    known = read_labels(path, 3, ROWS, classes=KNOWN, add_rows=True)
+    assert known.row_names.tolist() == ["r1", "r2", "r3", "r7", "r9"]
+    assert known.notes[0] == "Left out 1 sample of rows.csv whose class is not x or y."
+
+
 BROKEN_LABEL_FILES = {
+    "which column": (
+        "y.csv",
+        b"id,patient,age,sex,stage\nr1,p,30,f,I\nr2,p,31,m,I\nr3,q,30,f,II\n",
+        {"row_names": ROWS},
+        ["the classes may be in any of the columns age, sex, stage; say which with --target (target)."],
+    ),
+    "which of many columns": (
+        "y.csv",
+        ("id," + ",".join(f"c{k}" for k in range(12)) + "".join(f"\nr{k}" + ",1" * 12 for k in (1, 2, 3))).encode(),
+        {"row_names": ROWS},
+        ["c8, c9, ...; say which"],
+    ),
+    "two columns called so": (
+        "y.csv",
+        b"id,class,label\nr1,x,y\nr2,x,y\nr3,z,y\n",
+        {"row_names": ROWS},
+        ["any of the columns class, label;"],
+    ),
+    "which column without header": (
+        "y.tsv",
+        b"r1\tp\tx\t3\nr2\tp\tx\t4\nr3\tp\ty\t5\n",
+        {},
+        ["there are 4 columns and no header; say which holds the classes with --target (target), counted from 1."],
+    ),
+    "no column for classes": (
+        "y.csv",
+        b"id,who\nr1,p\nr2,p\nr3,q\n",
+        {"row_names": ROWS, "group": "who"},
+        ["there is no column for the classes beside names and groups; add one."],
+    ),
+    "group NA": ("y.tsv", b"r1\tp\tx\nr2\tNA\tx\nr3\tp\ty\n", {}, ["line 2", "'r2' is 'NA'; give it one"]),
+    "nothing left": (
+        "y.csv",
+        b"id,class\nr7,x\nr8,y\n",
+        {"row_names": ROWS, "drop_unlabelled": True},
+        ["no row of the data has a class here"],
+    ),
+    "one label": ("y.txt", b"x\n", {}, ["there is 1 label, but the data has 3 rows"]),
     "empty": ("y.txt", b"", {}, ["is empty", "label of every row"]),
     "blank": ("y.txt", b"\n\n", {}, ["is empty"]),
     "header only": ("y.tsv", b"id\ttissue\n", {"target": "tissue"}, ["no rows below the header"]),

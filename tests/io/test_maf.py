@@ -143,11 +143,11 @@ def test_silent_mutations_do_not_count_for_genes(tmp_path):
     assert read(path, unit="alteration", nonsilent=True).item_names.tolist() == ["chr17:7577120 C>T"]
 
 
-@pytest.mark.parametrize(
-    "effect",
-    "Silent,silent,Intron,3'UTR,5'UTR,3\u2019UTR,IGR,RNA,lincRNA,3'Flank,5'Flank,Synonymous_Mutation,"
-    "synonymous_variant,intron_variant,3_prime_UTR_variant,Intergenic".split(","),
-)
+SILENT = ["Silent", "silent", "Intron", "3'UTR", "5'UTR", "3\u2019UTR", "IGR", "RNA", "lincRNA", "3'Flank", "5'Flank"]
+SILENT_IN_OTHER_WORDS = ["Synonymous_Mutation", "synonymous_variant", "intron_variant", "3_prime_UTR_variant"]
+
+
+@pytest.mark.parametrize("effect", [*SILENT, *SILENT_IN_OTHER_WORDS])
 def test_effects_that_are_silent(tmp_path, effect):
     path = tmp_path / "mutations.maf"
     path.write_text(with_effects([effect, effect, "Missense_Mutation", "", "Nonsense_Mutation"]))

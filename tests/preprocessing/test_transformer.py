@@ -79,6 +79,57 @@ def test_every_number_is_in_one_interval_and_every_interval_has_one(numbers, bin
     assert 2 <= items.shape[1] <= bins
 
 
+NUMBERS = st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6, allow_subnormal=False)), min_size=5, max_size=60)
+
+
+@settings(deadline=None)
+@given(
+    NUMBERS.filter(lambda x: len(set(x) - {None}) > 4),
+    st.one_of(st.none(), st.lists(st.integers(-100, 100), min_size=1, max_size=5, unique=True)),
+    st.sampled_from(["item", "ignore"]),
+    st.booleans(),
+)
+def test_rows_have_all_cumulative_items_that_hold(numbers, thresholds, missing, sparse_output):
+    frame = pd.DataFrame({"x": np.array(numbers, dtype=float), "on": [k % 2 for k in range(len(numbers))]})
+    settings = {"thresholds": None if thresholds is None else {"x": thresholds}, "missing": missing}
+    prepare = Prepare(cuts="cumulative", sparse_output=sparse_output, **settings)
+    items = prepare.fit_transform(frame)
+    if sparse_output:
+        items = pd.DataFrame.sparse.from_spmatrix(items, columns=prepare.item_names_)
+    expected = {}
+    for name in prepare.item_names_:
+        column, separator, cut = name.partition(">=")
+        if separator:
+            expected[name] = frame[column] >= float(cut)
+    if missing == "item" and None in numbers:
+        expected["x missing"] = frame["x"].isna()
+    expected["on"] = frame["on"] == 1
+    assert list(items.columns) == list(expected)
+    np.testing.assert_array_equal(items.to_numpy().astype(bool), pd.DataFrame(expected).to_numpy())
+    # The cuts are those of the intervals.
+    intervals = Prepare(**settings).fit(frame).item_names_
+    assert sum(">=" in name for name in expected) == sum(
+        name.startswith("x>=") or "<x" in name or "<=x" in name for name in intervals
+    )
+    again = Prepare.from_dict(json.loads(json.dumps(prepare.to_dict())))
+    assert again.cuts == "cumulative"
+    new = frame.iloc[::-1].head(3)
+    np.testing.assert_array_equal(again.transform(new).to_numpy(), items.iloc[::-1].head(3).to_numpy().astype(bool))
+
+
+def test_cumulative_items_of_new_rows_beyond_all_cuts(table):
+    prepare = Prepare(thresholds={"age": [60, 30]}, cuts="cumulative").fit(table)
+    assert list(prepare.item_names_[:2]) == ["age>=30", "age>=60"]
+    new = table.head(3).assign(age=[0, 30, 1000])
+    np.testing.assert_array_equal(prepare.transform(new).to_numpy()[:, :2], [[0, 0], [1, 0], [1, 1]])
+
+
+def test_preparations_stored_without_cuts_have_intervals(table):
+    plain = Prepare().fit(table).to_dict()
+    del plain["cuts"]
+    assert Prepare.from_dict(plain).cuts == "intervals"
+
+
 def test_cuts_have_few_digits_and_parts_of_equal_size():
     numbers = np.random.default_rng(0).normal(size=1000)
     cuts = quantile_cuts(numbers, 4)
@@ -267,6 +318,7 @@ def test_columns_that_cannot_be_items_are_named(frame, message):
     ("parameters", "message"),
     [
         ({"bins": 1}, r"bins must be a whole number of at least 2, not 1"),
+        ({"cuts": "both"}, r"cuts must be 'intervals' or 'cumulative', not 'both'"),
         ({"missing": "drop"}, r"missing must be 'error' or 'item' or 'ignore', not 'drop'"),
         ({"thresholds": [60]}, r"thresholds must be a dict such as"),
         ({"thresholds": {"age": "60"}}, r"thresholds of 'age' must be a list of numbers"),

@@ -191,7 +191,7 @@ class _Sheet:
         has_classes = self.class_column is not None
         kept = [row for row in rows if has_classes and row.line and self._label(row.line) in {*wanted, None}]
         if len(kept) < len(rows):
-            problem = f"whose class is not {' or '.join(wanted)}" if has_classes else "that are in no file"
+            problem = f"whose class is not {' or '.join(wanted)}" if has_classes else "that no file has"
             self.notes.append(f"Left out {counted(len(rows) - len(kept), 'sample')} of {self.name} {problem}.")
         return kept
 

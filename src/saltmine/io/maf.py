@@ -151,9 +151,9 @@ def _mutations(path: Path, wanted: dict[str, str], optional: dict[str, str]) -> 
     header: list[str] = []
     positions: dict[str, int] = {}
     values: dict[int, list[str]] = {}
-    with opened(path) as stream:
-        # As text of one byte per character, so that lines end in LF, CRLF or CR, and every line is decoded by itself.
-        for number, line in enumerate(io.TextIOWrapper(stream, encoding="latin-1"), start=1):
+    # As text of one byte per character, so that lines end in LF, CRLF or CR, and every line is decoded by itself.
+    with opened(path) as stream, io.TextIOWrapper(stream, encoding="latin-1") as lines:
+        for number, line in enumerate(lines, start=1):
             if line.startswith("#") or not line.strip():
                 continue
             fields = line.rstrip("\n").split("\t")
