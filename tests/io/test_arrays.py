@@ -364,3 +364,23 @@ def test_broken_dat(written, case):
 def test_damaged_compression(written, name):
     assert "gz data is damaged" in refusal(written(name, b"no gzip at all"))
     assert "truncated" in refusal(written(name, gzip.compress(b"1 2 3\n" * 99)[:-9]))
+
+
+def test_rows_without_a_class_can_be_left_out(tmp_path, written):
+    path = tmp_path / "a.npz"
+    np.savez(path, X=np.eye(3), y=["x", "NA", "y"], who=["p", "", "q"], row_names=["r1", "r2", "r3"])
+    said = refusal(path)
+    assert "row 2 has no value; give the row a class, or leave such rows out with --drop-unlabelled" in said
+    table = read(path, drop_unlabelled=True, group="who")
+    assert table.y.tolist() == ["x", "y"]
+    assert table.X.tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert table.row_names.tolist() == ["r1", "r3"]
+    assert (table.groups.tolist(), table.group_name) == (["p", "q"], "who")
+    assert table.notes == ("Left out 1 row without a class.",)
+    matrix = written("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 2 3\n1 1\n2 2\n3 2\n")
+    labels = written("y.txt", "x\n?\ny\n")
+    assert read(matrix, labels=labels, drop_unlabelled=True).X.toarray().tolist() == [[1, 0], [0, 1]]
+    baskets = written("a.dat", "1\n2\n3 1\n")
+    assert read(baskets, labels=labels, drop_unlabelled=True).X.toarray().tolist() == [[1, 0, 0], [1, 0, 1]]
+    np.savez(path, X=np.eye(2), y=["?", "NA"])
+    assert "no row has a class" in refusal(path, drop_unlabelled=True)

@@ -416,6 +416,35 @@ def test_a_missing_library_is_named(tmp_path, monkeypatch, library, name):
         read(path)
 
 
+# ------------------------------------------------------------------------------------------- rows and items left out
+
+
+def test_cells_without_a_class_can_be_left_out(tmp_path):
+    states = np.array(["on", "nan", "off", ""], dtype=object)
+    path = write_h5ad(tmp_path / "cells.h5ad", obs={"state": states, "donor": np.array(list("abcd"), dtype=object)})
+    said = refusal(path, target="state")
+    assert "the cell 'AAG-1' has no 'state'; add it, or leave such rows out with --drop-unlabelled" in said
+    table = read(path, target="state", group="donor", drop_unlabelled=True)
+    assert table.y.tolist() == ["on", "off"]
+    assert table.row_names.tolist() == ["AAC-1", "CCA-1"]
+    np.testing.assert_array_equal(dense(table), COUNTS[[0, 2]])
+    assert (table.groups.tolist(), table.group_name) == (["a", "c"], "donor")
+    assert table.notes == ("Left out 2 rows without a class.",)
+
+
+def test_samples_without_a_class_and_rare_alterations_can_be_left_out(tmp_path):
+    records = record("0/1", "0/0"), record("1/1", "0/1", position=20)
+    path = write_vcf(tmp_path / "calls.vcf", vcf(*records))
+    table = read(path, min_samples=2)
+    assert table.item_names.tolist() == ["chr1:20 A>G"]
+    assert table.notes == ("Left out 1 item in fewer than 2 rows (min_samples, --min-samples).",)
+    sheet = tmp_path / "samples.csv"
+    sheet.write_text(f"sample,class\n{table.row_names[0]},NA\n{table.row_names[1]},x\n")
+    table = read(path, labels=sheet, drop_unlabelled=True)
+    assert table.X.toarray().tolist() == [[0, 1]]
+    assert table.y.tolist() == ["x"]
+
+
 # -------------------------------------------------------------------------------------------------------- real files
 
 

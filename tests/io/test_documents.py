@@ -367,3 +367,13 @@ def test_movie_reviews_have_the_words_of_the_recipe():
     assert table.shape[1] == pytest.approx(3834, rel=0.01)
     assert table.X.sum(axis=0).min() >= 20
     assert len(set(table.row_names)) == 2000
+
+
+def test_documents_without_a_class_can_be_left_out(written):
+    path = written("a.jsonl", '{"text": "zebra", "label": 1}\n{"text": "lion"}\n{"text": "zebra", "label": 2}\n')
+    table = read(path, min_docs=1, language="none", drop_unlabelled=True)
+    assert table.y.tolist() == [1, 2]
+    assert table.item_names.tolist() == ["zebra"]
+    assert table.notes == ("Left out 1 row without a class.",)
+    path = written("a.csv", "text,label\nzebra,NA\n")
+    assert "no document has a class in 'label'" in refusal(path, text="text", language="none", drop_unlabelled=True)

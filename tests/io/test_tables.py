@@ -99,6 +99,37 @@ class TestCsv:
             [False, True, False],
         ]
 
+    @pytest.mark.parametrize("marker", ["?", "NA", "N/A", "n/a", "NaN", "", " ", " ?", "? ", " NA ", "null", "None"])
+    def test_every_marker_is_missing_in_numbers_and_in_text(self, written, marker):
+        table = read(written("a.csv", f"x,colour\n1,red\n{marker},{marker}\n2.5,blue\n"))
+        assert table.frame["x"].isna().tolist() == table.frame["colour"].isna().tolist() == [False, True, False]
+        assert table.frame["x"].dtype == float
+
+    def test_rows_without_a_class_can_be_left_out(self, written):
+        path = written("a.csv", ",a,class,who\nr,1,3,p\ns,0,?,\nt,0,4,q\n")
+        table = read(path, target="class", group="who", drop_unlabelled=True)
+        assert table.y.tolist() == [3, 4]
+        assert table.y.dtype.kind == "i"
+        assert table.row_names.tolist() == ["r", "t"]
+        assert (table.groups.tolist(), table.group_name) == (["p", "q"], "who")
+        assert table.frame["a"].tolist() == [1, 0]
+        assert table.notes == ("Left out 1 row without a class.",)
+        # Lines of other errors are those of the file.
+        path = written("a.csv", "a,class,who\n1,3,p\n0,?,p\n0,4,\n")
+        with pytest.raises(ReadError, match="line 4: the group in column 'who' is missing"):
+            read(path, target="class", group="who", drop_unlabelled=True)
+        path = written("a.csv", "a,class\n1,NA\n0,?\n")
+        with pytest.raises(ReadError, match="no row has a class in column 'class'; name another column"):
+            read(path, target="class", drop_unlabelled=True)
+
+    def test_rows_without_a_class_in_a_label_file_can_be_left_out(self, written):
+        path = written("a.csv", ",a,who\nr,1,p\ns,0,q\nt,0,r\n")
+        sheet = written("y.csv", "id,class\nt,x\nr,NA\ns,y\n")
+        table = read(path, labels=sheet, group="who", drop_unlabelled=True)
+        assert table.y.tolist() == ["y", "x"]
+        assert table.groups.tolist() == ["q", "r"]
+        assert table.frame["a"].tolist() == [0, 0]
+
     def test_question_marks_and_other_markers_are_missing(self, written):
         table = read(written("a.csv", "a,b,class\n?,x,p\n3,n/a,q\n4, ?,q\n"), target="class")
         assert table.X.isna().to_numpy().tolist() == [[True, False], [False, True], [False, True]]

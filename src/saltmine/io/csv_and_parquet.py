@@ -120,8 +120,8 @@ class _File:
             "dtype": {name: str for name in (_UNNAMED, *text_columns) if name in self.columns},
             "skipinitialspace": self._has_blanks_before_fields(),
             "compression": None,
-            # Beside the markers of pandas, such as NA, n/a and empty fields.
-            "na_values": ["?"],
+            # Beside the markers of pandas, such as NA, n/a and empty fields, which it knows without a blank after them.
+            "na_values": ["?", *(f"{marker} " for marker in ("?", "NA", "N/A", "n/a", "NaN"))],
             "decimal": _decimal_mark(self.data) if self.separator == ";" else ".",
         }
         try:
