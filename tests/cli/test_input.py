@@ -92,6 +92,11 @@ def test_wrong_files_are_explained(mafs, tmp_path):
     assert refused("fit", "x=", *out) == "Error: 'x=' is not CLASS=FILE, as primary=a.maf."
     assert refused("fit", "=x", *out) == "Error: '=x' is not CLASS=FILE, as primary=a.maf."
     assert f"The row 'a0' is in {primary} and in " in refused("fit", f"x={primary}", f"y={primary}", *out)
+    assert refused("fit", primary, *out) == (
+        f"Error: {primary} holds no classes; name a file that does with --labels, give one file per class as "
+        "CLASS=FILE, or look for patterns without classes with --method primp."
+    )
+    assert "with --labels, or give one file per class as CLASS=FILE." in refused("compare", primary, *out)
     table = tmp_path / "t.csv"
     table.write_text("bread\n1\n")
     assert "give files of the same format" in refused("fit", f"x={primary}", f"y={table}", *out)

@@ -102,7 +102,9 @@ def test_samples_of_the_sheet_without_mutations_are_rows_without_items(tmp_path,
     assert table.y.tolist() == ["y", "x", "y", "x", "y"]
     assert table.X.toarray().tolist() == [[1, 0], [0, 1], [1, 0], [0, 0], [0, 0]]
     assert "Kept 2 samples of samples.tsv without any mutation in the data, as rows without items." in table.notes
-    sheet.write_text("sample\tclass\ns4\tx\ns1\tx\ns2\ty\ns3\ty\n")
+    sheet.write_text("sample\tclass\ns4\tz\ns1\tx\ns2\ty\ns3\ty\n")
+    empty = "No sample of the class 'z' is in the data; is a file with its mutations missing?"
+    assert read(maf_path, labels=sheet).notes[-1] == empty
     assert (
         "Kept 1 sample of samples.tsv without any mutation in the data, as a row without items."
         in read(maf_path, labels=sheet).notes

@@ -118,7 +118,10 @@ def _without_classes(path: Path | ClassFiles, table: Table, otherwise: str) -> s
         columns = ", ".join(str(column) for column in likely[:8])
         more = ", ..." if len(likely) > 8 else ""
         return f"Which column of {path} holds the classes, {columns}{more}? Name it with --target{otherwise}."
-    return f"{path} holds no classes; name a file that does with --labels{otherwise}."
+    files = "name a file that does with --labels, or give one file per class as CLASS=FILE"
+    if otherwise:
+        files = files.replace(", or", ",")
+    return f"{path} holds no classes; {files}{otherwise}."
 
 
 def about(path: Path | ClassFiles, items: Items, given: dict[str, Any]) -> dict[str, Any]:

@@ -209,6 +209,7 @@ class _Sheet:
         if added:
             samples = f"{counted(added, 'sample')} of {self.name} without any mutation in the data"
             self.notes.append(f"Kept {samples}, as {'rows' if added > 1 else 'a row'} without items.")
+            self._note_empty_classes(rows, labels)
         groups = None if self.group_column is None else as_text(self._group(row) for row in kept)
         return RowLabels(
             y=np.array([label for label in labels if label is not None], dtype=str),
@@ -218,6 +219,12 @@ class _Sheet:
             group_name=None if self.group_column is None or self.header is None else self.header[self.group_column],
             notes=(*self.notes, *without_class(len(rows) - len(kept))),
         )
+
+    def _note_empty_classes(self, rows: list[_Row], labels: list[str | None]) -> None:
+        """Note the classes of which the data has no row; perhaps their file was forgotten."""
+        present = {label for row, label in zip(rows, labels, strict=True) if row.row >= 0}
+        for label in sorted({label for label in labels if label is not None} - present):
+            self.notes.append(f"No sample of the class {label!r} is in the data; is a file with its mutations missing?")
 
     def _checked_label(self, row: _Row, drop_unlabelled: bool) -> str | None:
         """Return the class of a row; None to leave the row out."""
