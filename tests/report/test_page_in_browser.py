@@ -53,7 +53,7 @@ def test_a_card_and_a_line_of_the_map_for_every_pattern(visit, shops):
     text = breakfast.inner_text()
     counts = shops.usage_counts_[:, headings_of(shops, "bread")]
     assert f"{counts[0]} of 200 rows" in text
-    assert "Trier adds (2)" in " ".join(text.split())
+    assert "Trier adds (2 items)" in " ".join(text.split())
 
 
 def headings_of(model, item):
@@ -475,8 +475,9 @@ def test_kinds_are_named_on_cards(visit, shops):
     assert " ".join(words["bread"].split()) == "shared; Trier adds items"
     card = page.locator(f"#pattern-{headings_of(shops, 'beer')}")
     card.scroll_into_view_if_needed()
-    text = " ".join(card.locator(".part-head").inner_text().split())
-    assert text.startswith("Only Mainz (3) q ")
+    card.locator(".part-head").first.wait_for()
+    text = " ".join(card.locator(".part-head").text_content().split())
+    assert text.startswith("Only Mainz (3 items)q ")
 
 
 def test_items_of_several_classes_are_drawn_once(visit):
@@ -484,7 +485,7 @@ def test_items_of_several_classes_are_drawn_once(visit):
     page = visit(model)
     card = page.locator(f"#pattern-{headings_of(model, 'item 0')}")
     card.scroll_into_view_if_needed()
-    assert " ".join(card.locator(".kind").inner_text().split()) == "mostly a , b"
+    assert " ".join(card.locator(".kind").text_content().split()) == "mostly a, b"
     card.locator(".part").first.wait_for()
     assert card.locator(".part").count() == 1
-    assert " ".join(card.locator(".part h4").last.inner_text().split()) == "Mostly a , b (6)"
+    assert " ".join(card.locator(".part h4").last.text_content().split()) == "Mostly a, b (6 items)"

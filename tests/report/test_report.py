@@ -12,10 +12,20 @@ from sklearn.exceptions import NotFittedError
 
 from saltmine import CSalt, Primp
 from saltmine.fitted.summary import Summary
-from saltmine.report import render, write_report
+from saltmine.report import model_html, render, write_report
 from saltmine.report.layout import kind_of_items, layout_of
 from saltmine.report.page import outline
-from saltmine.report.payload import LIMITS, MAX_LINES, payload, share_of_ones_covered, usage_lines
+from saltmine.report.payload import (
+    LIMITS,
+    MAX_LINES,
+    MAX_NAMED,
+    ROW_LIMITS,
+    named_rows,
+    pattern_order,
+    payload,
+    share_of_ones_covered,
+    usage_lines,
+)
 from tests.helpers.report_models import NASTY, baskets, baskets_model, nasty_model, planted_model
 
 
@@ -242,6 +252,53 @@ def test_many_rows_are_gathered_within_their_class():
     sizes[-1] = 70_003 - sizes[:-1].sum()
     shares = sizes @ cells[: len(sizes)] / 255 / 70_003
     np.testing.assert_allclose(shares, counts[0][lines["patterns"]] / 70_003, atol=0.003)
+
+
+def test_patterns_of_one_class_stand_together_after_those_of_all():
+    counts = np.array([[30, 2, 9, 40], [28, 30, 0, 36], [33, 1, 0, 39]])
+    assert pattern_order(counts, np.array([50, 50, 50])).tolist() == [3, 0, 2, 1]
+    assert pattern_order(counts[:1], np.array([50])).tolist() == [3, 0, 2, 1]
+
+
+def test_rows_that_use_a_pattern_are_named(shop_model):
+    data = payload(shop_model)
+    for pattern in data["patterns"]:
+        rows = [data["rows"]["names"][k] for k in pattern["rows"]]
+        assert rows == np.flatnonzero(shop_model.usage_[:, pattern["number"]]).tolist()[: ROW_LIMITS[0]]
+        labels = [data["classes"][data["rows"]["classes"][k]]["label"] for k in pattern["rows"]]
+        assert labels == shop_model.row_labels_[rows].tolist()
+    assert data["rows"]["numbered"]
+
+
+def test_many_patterns_name_fewer_rows():
+    usage = np.ones((500, 1000), dtype=bool)
+    named = named_rows(usage, list(range(1000)))
+    assert sum(map(len, named)) <= MAX_NAMED
+    assert named[0].tolist() == list(range(20))
+    assert [len(rows) for rows in named_rows(usage, [3, 5])] == [200, 200]
+
+
+# ---------------------------------------------------------------------- fewer patterns
+
+
+def test_a_page_of_the_first_patterns(shop_model):
+    whole, data = payload(shop_model), payload(shop_model, max_patterns=2)
+    assert [pattern["number"] for pattern in data["patterns"]] == [0, 1]
+    assert data["left_out"] == 2
+    assert sorted(data["usage"]["patterns"]) == [0, 1]
+    assert data["answer"] == whole["answer"]
+    assert whole["left_out"] == payload(shop_model, max_patterns=9)["left_out"] == 0
+    with pytest.raises(ValueError, match="max_patterns has to be at least 1 or None, not 0"):
+        render(shop_model, max_patterns=0)
+
+
+def test_a_notebook_names_the_classes_that_use_a_pattern_where_there_are_many():
+    model = planted_model(11, [20] * 24, 60, size=8)
+    html = model_html(model)
+    assert html.count("<th ") == 3
+    assert "of 20 class " in html
+    assert "1 more pattern: model.patterns()" in html
+    assert model_html(planted_model(3, [20] * 3, 60, size=8)).count("<th ") == 5
 
 
 # ---------------------------------------------------------------------- places

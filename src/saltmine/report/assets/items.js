@@ -1,6 +1,8 @@
 // What a card shows of the items of its pattern: a picture where there is one, and lists with support in the classes.
 
 const FIRST_SHOWN = 8;
+// Parts of a pattern; those of many classes are opened on demand.
+const FIRST_PARTS = 6;
 
 function contentOf(pattern) {
   const lists = () => itemLists(pattern);
@@ -12,13 +14,17 @@ function contentOf(pattern) {
 
 /** The lists of all parts with their legend. */
 function itemLists(pattern) {
-  const sections = drawnParts(pattern).map((part) => partSection(part, pattern));
+  const parts = drawnParts(pattern);
+  const more = parts.length - FIRST_PARTS;
+  const rest = more > 0 ? `and ${plural(more, "more class")} that ${agree(more, "adds", "add")} items` : null;
+  const whose = manyClasses ? " of the class or classes" : severalClasses ? " of the class" : "";
   const key = legend(
     legendEntry(barSample(colourOf(-1)), "share of the rows that use the pattern that have the item (support)"),
-    legendEntry(tickSample(), `share of all rows${severalClasses ? " of the class or classes" : ""} that have it`),
+    legendEntry(tickSample(), `share of all rows${whose} that have it`),
   );
-  const list = el("div", { class: "parts" }, sections);
-  return figureOf(`the items of pattern ${pattern.number}`, `pattern-${pattern.number}-items`, list, key);
+  const list = el("div", { class: "parts" });
+  const lists = shortList(list, parts.length, FIRST_PARTS, (k) => partSection(parts[k], pattern), rest);
+  return figureOf(`the items of pattern ${pattern.number}`, `pattern-${pattern.number}-items`, lists, key);
 }
 
 function partSection(part, pattern) {
@@ -34,9 +40,9 @@ function partSection(part, pattern) {
     const more = tests.length > 3 ? ` and ${count(tests.length - 3)} more` : "";
     numbers.push(term(`q ${values.join(", ")}${more}`, EXPLAINED.q));
   }
-  const head = el("div", { class: "part-head" }, el("h4", {}, partTitle(part)), numbers);
-  const byClass = manyClasses ? classMatrix(part, pattern) : null;
-  return el("section", { class: "part role", "--role": colourOf(part.role) }, head, itemTable(part, pattern), byClass);
+  const [button, matrix] = manyClasses ? classMatrix(part, pattern) : [];
+  const head = el("div", { class: "part-head" }, el("h4", {}, partTitle(part)), numbers, button);
+  return el("section", { class: "part role", "--role": colourOf(part.role) }, head, itemTable(part, pattern), matrix);
 }
 
 // ---------------------------------------------------------------- the list
@@ -120,14 +126,14 @@ function moreOf(part) {
 
 // ---------------------------------------------------------------- every class
 
-/** A button that opens the support of the items in every class that uses the pattern. */
+/** A button, and the frame in which it opens the support of the items in every class that uses the pattern. */
 function classMatrix(part, pattern) {
   const frame = el("div", { class: "by-class", hidden: true });
   const button = opener("Class by class", "Hide the classes", (open) => {
     if (!frame.hasChildNodes()) frame.append(...matrixNodes(part, pattern));
     frame.hidden = !open;
   });
-  return [el("p", { class: "more-line" }, button), frame];
+  return [button, frame];
 }
 
 function matrixNodes(part, pattern) {

@@ -18,16 +18,15 @@ function drawMap() {
     {},
     data.patterns.map((pattern) => mapRow(pattern, most)),
   );
-  const many = classes.length > 8;
   const columns = mapColumns();
-  const table = el("table", { id: "map-table", class: many ? "map many" : "map", "--classes": classes.length });
+  const table = el("table", { id: "map-table", class: manyClasses ? "map many" : "map", "--classes": classes.length });
   table.append(mapHead(body, columns), body);
   const frame = el(
     "div",
     { class: "map-frame", tabindex: "0", role: "region", "aria-label": "Map of patterns and classes, scrolls" },
     table,
   );
-  const sorting = many ? mapSorting(body, columns) : null;
+  const sorting = manyClasses ? mapSorting(body, columns) : null;
   byId("map-figure").append(figureOf("the map", "map", mapLegend(most), sorting, frame));
 }
 
@@ -106,7 +105,7 @@ function mapRow(pattern, most) {
     el("th", { scope: "row", class: "pattern-column" }, link),
     el("td", { class: "amount" }, count(pattern.size), el("span", { class: "phone" }, ` ${agree(pattern.size, "item", "items")}`)),
     everyClass.map((role) => mapCell(pattern, role, most)),
-    classes.length > 8 && idle ? el("td", { class: "phone" }, rest) : null,
+    manyClasses && idle ? el("td", { class: "phone" }, rest) : null,
   );
 }
 
@@ -124,7 +123,7 @@ function mapCell(pattern, role, most) {
       title: added ? `${text}; the class adds ${plural(added, "item")}` : text,
     },
     // Beside its share on a phone, where there are no heads.
-    share && classes.length > 8 ? el("span", { class: "phone" }, className(role), " ") : null,
+    share && manyClasses ? el("span", { class: "phone" }, className(role), " ") : null,
     el("span", {}, share ? percent(share) : "·"),
     added ? el("span", { class: "added" }, `+${count(added)}`) : null,
   );

@@ -115,9 +115,11 @@ function classNames(roles) {
   return others.length ? [...names, " and ", term(plural(others.length, "more class"), others.join(", "))] : names;
 }
 
+const ITEM_NOUNS = { words: "word", pixels: "pixel" };
+
 /** Heading of a part: what its items are. */
 function partTitle(part) {
-  const size = ` (${count(part.size)})`;
+  const size = ` (${plural(part.size, ITEM_NOUNS[data.kind] || "item")})`;
   const kind = part.kind === "only" ? "Only " : "Mostly ";
   if (part.owners) return [kind, ...classNames(part.owners.map((owner) => owner.role)), size];
   if (part.kind === "typical") return [mark(-1), "What most rows have", size];
