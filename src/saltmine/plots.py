@@ -9,7 +9,8 @@ import numpy as np
 from saltmine.colours import SHARED, class_colours
 from saltmine.extras import needing
 from saltmine.fitted.model import FittedModel
-from saltmine.fitted.summary import Summary, shorten
+from saltmine.fitted.summary import Summary
+from saltmine.fitted.wording import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

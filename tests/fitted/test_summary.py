@@ -5,8 +5,11 @@ import pandas as pd
 import pytest
 
 from saltmine import CSalt, Primp
+from saltmine.fitted.headline import headline
 from saltmine.fitted.kinds import class_kinds
-from saltmine.fitted.summary import ClassSummary, Part, PatternSummary, Summary, answer, percent
+from saltmine.fitted.parts import ClassSummary, Part, PatternSummary
+from saltmine.fitted.summary import Summary
+from saltmine.fitted.wording import percent
 from tests.helpers.report_models import baskets, baskets_model, owned_by_two, planted_model
 
 
@@ -19,10 +22,10 @@ def shops():
 def test_parts_hold_every_row_of_the_table_once(make):
     summary = Summary(make())
     entries = np.concatenate([part.entries for pattern in summary.patterns for part in pattern.parts])
-    np.testing.assert_array_equal(np.sort(entries), np.arange(len(summary.table)))
+    np.testing.assert_array_equal(np.sort(entries), np.arange(len(summary.entries)))
     for pattern in summary.patterns:
         for part in pattern.parts:
-            rows = summary.table.iloc[part.entries]
+            rows = summary.entries.iloc[part.entries]
             assert set(rows["pattern"]) == {pattern.number}
             assert set(rows["role"]) == {summary.roles[part.role]}
             assert set(rows["kind"]) == {part.kind}
@@ -109,18 +112,11 @@ def _typical(usage, size=3, altered_by=()):
     return PatternSummary(0, True, [], list(altered_by), size, usage, -2.0, 9.0, None, parts)
 
 
-TOGETHER = "that items occur together more often than the sizes of rows and the frequencies of items explain"
-
-
 @pytest.mark.parametrize(
     ("names", "patterns", "expected"),
     [
-        (
-            "ab",
-            [],
-            f"No pattern was found: nothing shows {TOGETHER}, nor that classes differ in the use of any items.",
-        ),
-        (["all rows"], [], f"No pattern was found: nothing shows {TOGETHER}."),
+        ("ab", [], "No pattern passed the test at alpha = 0.01."),
+        (["all rows"], [], "No pattern passed the test at alpha = 0.01."),
         (
             ["all rows"],
             [_pattern([5])] * 2,
@@ -156,8 +152,8 @@ TOGETHER = "that items occur together more often than the sizes of rows and the 
         ),
     ],
 )
-def test_the_answer_in_words(names, patterns, expected):
-    assert answer(_classes(*names), patterns) == expected
+def test_the_headline_in_words(names, patterns, expected):
+    assert headline(_classes(*names), patterns, alpha=0.01) == expected
 
 
 @pytest.mark.parametrize(
@@ -184,15 +180,15 @@ def test_the_answer_in_words(names, patterns, expected):
     ],
 )
 @pytest.mark.parametrize("n_found", [0, 2])
-def test_the_answer_tells_of_typical_rows_apart_from_patterns(names, patterns, expected, n_found):
+def test_the_headline_tells_of_typical_rows_apart_from_patterns(names, patterns, expected, n_found):
     """What is said of patterns is what would be said without typical rows."""
     found = [_pattern([5] * len(names), altered_by=[0] if len(names) > 1 else [])] * n_found
     classes = _classes(*names)
     rows = "row" if len(patterns) == 1 else "rows"
-    without = answer(classes, found) if n_found else f"No pattern was found beside the typical {rows}."
+    without = headline(classes, found, alpha=0.01) if n_found else f"No pattern was found beside the typical {rows}."
     assert without.startswith("2 patterns") == (n_found > 0)
     for listed in (patterns + found, found + patterns):
-        assert answer(classes, listed) == f"{without} {expected}"
+        assert headline(classes, listed, alpha=0.01) == f"{without} {expected}"
 
 
 def test_a_typical_row_has_a_kind_of_its_own():
@@ -228,15 +224,35 @@ def test_a_typical_row_in_words(with_typical_row):
 
 
 def test_rows_that_use_the_typical_row_alone_use_no_pattern(with_typical_row):
-    """Of one class the answer says how many rows use patterns; nearly all of them use the typical row."""
+    """Of one class the headline says how many rows use patterns; nearly all of them use the typical row."""
     model = with_typical_row.model
     using = model.usage_[:, ~model.typical_].any(axis=1).mean()
     assert 0.1 < using < 0.3
-    assert f"; {percent(using)} of the rows use some. The typical row has 8 items (" in with_typical_row.answer
+    assert f"; {percent(using)} of the rows use some. The typical row has 8 items (" in with_typical_row.headline
 
 
-def test_the_answer_of_methods_that_test_nothing():
+def test_the_headline_of_methods_that_test_nothing():
     weak = PatternSummary(0, False, [], [], 2, [5, 5], 1.0, 9.0, None, [])
-    assert answer(_classes("a", "b"), [], tested=False) == "No pattern was found."
+    assert headline(_classes("a", "b"), []) == "No pattern was found."
     expected = "1 pattern: 1 is shared by both classes. Chance may explain this pattern (evidence below 4.6 nats)."
-    assert answer(_classes("a", "b"), [weak], tested=False, can_alter=False) == expected
+    assert headline(_classes("a", "b"), [weak], can_alter=False) == expected
+
+
+def test_the_headline_counts_confirmed_alterations_only():
+    unsure = PatternSummary(0, False, [], [0, 1], 2, [5, 5], 9.0, 9.0, None, [], unconfirmed=[1])
+    assert headline(_classes("Mainz", "Trier"), [unsure]).endswith("; Mainz adds items to it.")
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ([["DS12"]], "1 pattern is of one patient, which says nothing about classes."),
+        ([["DS12"], ["DS7"]], "2 patterns are of one patient each, which says nothing about classes."),
+        ([["DS12"], ["DS7", "DS9"]], "2 patterns are of 2 patients at most, too few to say anything about classes."),
+    ],
+)
+def test_the_headline_tells_of_patterns_of_single_groups(groups, expected):
+    patterns = [PatternSummary(k, False, [], [], 2, [1, 1], -9.0, 9.0, None, [], of) for k, of in enumerate(groups)]
+    words = headline(_classes("a", "b"), patterns, alpha=0.01, group="patient")
+    assert words == f"No pattern of several groups passed the test at alpha = 0.01. {expected}"
+    assert patterns[0].kind == "group"

@@ -1,6 +1,6 @@
 """Tests by groups: exact against all ways to exchange labels, and blind to copies of rows."""
 
-from itertools import combinations, product
+from itertools import chain, combinations, product
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def labellings(groups, classes):
     for chosen in combinations(pure, n_of_one):
         for parts in product(*within):
             labels = np.isin(groups, chosen).astype(int)
-            labels[sum(parts, [])] = 1
+            labels[list(chain.from_iterable(parts))] = 1
             yield labels
 
 

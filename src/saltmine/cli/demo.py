@@ -95,7 +95,7 @@ def demo(output: Path) -> None:
     for first in range(0, shown, 4):
         print(as_text(model, range(first, min(first + 4, shown))) + "\n")
     summary = Summary(model)
-    own = summary.table.query("kind != 'shared'").groupby("role").size()
+    own = summary.entries.query("kind != 'shared'").groupby("role").size()
     for digit in DIGITS:
         print(f"{own.get(str(digit), 0)} of the pixels in these and the other patterns belong to {digit}.")
     output.mkdir(parents=True, exist_ok=True)

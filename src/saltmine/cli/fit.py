@@ -4,36 +4,23 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pandas as pd
 from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.text import Text
 
 from saltmine.baselines import JointNMF
 from saltmine.cli import options
-from saltmine.cli.apply import usage_table
 from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import WrongUse, user_mistakes
-from saltmine.cli.output import Notes, as_json, atomic_folder, print_rich, simple_grid, terminal_width
-from saltmine.fitted.summary import MAX_Q, Summary, percent
+from saltmine.cli.output import Notes, as_json, atomic_folder
+from saltmine.cli.results import FILES, MODEL, plain_values, print_summary, write_results
+from saltmine.fitted.summary import Summary
 from saltmine.io.class_files import ClassFiles
 from saltmine.methods import METHODS, make, parameters_of, ranks_for
-from saltmine.report import write_report
-from saltmine.version import __version__
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-MODEL, PATTERNS, DIFFERENCES, USAGE = "model.salt", "patterns.csv", "differences.csv", "usage.csv"
-SUMMARY, REPORT = "summary.json", "report.html"
-FILES = (MODEL, PATTERNS, DIFFERENCES, USAGE, SUMMARY, REPORT)
-# Items of a part in the summary; patterns and classes in the terminal, and items of a part there.
-SUMMARY_ITEMS, SHOWN_PATTERNS, SHOWN_CLASSES, SHOWN_ITEMS = 10, 12, 6, 5
-# Single items that differ between classes: in the summary, and in the terminal.
-SUMMARY_DIFFERENCES, SHOWN_DIFFERENCES = 50, 5
 
 # Options that set a parameter of the estimator, all but --ranks.
 SAME_NAME = ("algorithm", "alpha", "max_rank", "device", "tau", "candidates", "max_time")
@@ -45,6 +32,7 @@ IGNORED = ("seed", "jobs")
 TAU = "Confidence of the associations of asso, dbssl and mdldbssl; chosen by description length if not given."
 CANDIDATES = "Where patterns of dbssl and mdldbssl come from; item sets need mlxtend."
 METHOD = "csalt compares classes, primp and asso need none; the others are baselines."
+REPORT_PATTERNS = "Most patterns in the report, the first of patterns.csv; all if not given."
 IMAGE = "Size of the image of which columns are pixels."
 SEARCHING = (
     options.choice("--method", METHODS, "csalt", METHOD),
@@ -66,6 +54,7 @@ SEARCHING = (
 WRITING = (
     options.output_option("out", "Folder for the results."),
     click.option("--title", help="Title of the report."),
+    click.option("--max-report-patterns", type=options.COUNT, help=REPORT_PATTERNS),
     click.option("--image", metavar="HxW", callback=options.parse_image, help=IMAGE),
     options.FORCE,
 )
@@ -108,13 +97,13 @@ def fit(data: Path | ClassFiles, **given: Any) -> None:
         seconds = time.perf_counter() - begin
         model.about_, model.preparation_ = facts, items.preparation
         summary = Summary(model)
-        values = _plain_values(summary, seconds)
+        values = plain_values(summary, seconds)
         notes.say("Writing the results ...")
-        _write_results(summary, items, values, folder)
+        write_results(summary, items.table, values, folder, given["max_report_patterns"])
     if given["as_json"]:
         click.echo(as_json(values))
     else:
-        _print_summary(summary, given["output"])
+        print_summary(summary, given["output"])
 
 
 def _fit(items: Items, given: dict[str, Any]) -> Any:
@@ -126,8 +115,10 @@ def _fit(items: Items, given: dict[str, Any]) -> Any:
     with user_mistakes():
         if given["ranks"] is not None:
             settings |= ranks_for(method, given["ranks"], max(1, items.n_classes))
-        model = make(method, **settings)
-        return model.fit(items.X, items.table.y, item_names=items.item_names, row_names=items.table.row_names)
+        model, table = make(method, **settings), items.table
+        names = {"item_names": items.item_names, "row_names": table.row_names}
+        groups = None if table.groups is None else pd.Series(table.groups, name=table.group_name or "group")
+        return model.fit(items.X, table.y, **names, groups=groups)
 
 
 def options_of(method: str) -> set[str]:
@@ -152,116 +143,5 @@ def _assess_stability(model: Any, items: Items, given: dict[str, Any]) -> None:
     console = Console(stderr=True)
     with Progress(TextColumn("Refits"), *bar_columns, console=console, disable=given["quiet"]) as bar, user_mistakes():
         line, table = bar.add_task("", total=given["stability"]), items.table
-        settings = {"refits": given["stability"], "random_state": given["seed"], "groups": table.groups}
+        settings = {"refits": given["stability"], "random_state": given["seed"]}
         model.assess_stability(items.X, table.y, **settings, on_refit=lambda done: bar.update(line, completed=done))
-
-
-# ---------------------------------------------------------------------- results
-
-
-def _plain_values(summary: Summary, seconds: float) -> dict[str, Any]:
-    """Return the content of summary.json."""
-    model = summary.model
-    labels = [entry.label for entry in summary.classes]
-    patterns = [
-        {
-            "pattern": pattern.number,
-            "kind": pattern.kind,
-            "classes": {labels[a]: kind for a, kind in pattern.owners},
-            "altered_by": [labels[a] for a in pattern.altered_by],
-            "items": pattern.size,
-            "usage": dict(zip(labels, pattern.usage, strict=True)),
-            **{name: getattr(pattern, name) for name in ("gain", "evidence", "stability")},
-            "parts": [
-                {
-                    "role": summary.roles[part.role],
-                    "kind": part.kind,
-                    "items": len(part.items),
-                    "p_value": part.p_value,
-                    "q_value": part.q_value,
-                    "strongest": [str(summary.item_names[item]) for item in part.items[:SUMMARY_ITEMS].tolist()],
-                }
-                for part in pattern.parts
-            ],
-        }
-        for pattern in summary.patterns
-    ]
-    return {
-        "source": summary.source,
-        "answer": summary.answer,
-        "method": type(model).__name__,
-        "version": __version__,
-        "rows": len(summary.row_classes),
-        "columns": int(model.n_features_in_),
-        "classes": {entry.label: entry.rows for entry in summary.classes},
-        "n_patterns": sum(not pattern.typical for pattern in summary.patterns),
-        "description_length": float(model.description_length_),
-        "null_description_length": float(model.null_description_length_),
-        "seconds": round(seconds, 2),
-        "parameters": {name: value for name, value in model.get_params().items() if name != "callback"},
-        "files": list(FILES),
-        "patterns": patterns,
-        "differences": summary.differences.head(SUMMARY_DIFFERENCES).to_dict("records"),
-    }
-
-
-def _write_results(summary: Summary, items: Items, values: dict[str, Any], folder: Path) -> None:
-    model: Any = summary.model
-    model.save(folder / MODEL)
-    summary.table.to_csv(folder / PATTERNS, index=False)
-    summary.differences.to_csv(folder / DIFFERENCES, index=False)
-    labels = model.row_labels_ if items.table.y is not None else None
-    usage_table(model.usage_, items.table, labels).to_csv(folder / USAGE, index=False)
-    (folder / SUMMARY).write_text(as_json(values), encoding="utf-8")
-    write_report(summary, folder / REPORT)
-
-
-def _print_summary(summary: Summary, folder: Path) -> None:
-    """Print the answer, the largest patterns, and where the results are."""
-    parts: list[Any] = [Text(summary.answer)]
-    if summary.patterns:
-        length, without = summary.model.description_length_, summary.model.null_description_length_
-        saved = f"{1 - length / without:.1%} less than without patterns"
-        parts += [Text(f"Described in {length:,.0f} nats, {saved}.\n"), _pattern_grid(summary)]
-        left = {"patterns": len(summary.patterns) - SHOWN_PATTERNS, "classes": len(summary.classes) - SHOWN_CLASSES}
-        more = [f"{count} more {what}" for what, count in left.items() if count > 0]
-        if more:
-            parts.append(Text(f"... and {', '.join(more)}."))
-    confirmed = summary.confirmed_differences
-    if len(confirmed):
-        differ = "single item differs" if len(confirmed) == 1 else "single items differ"
-        surest = ", the surest" if len(confirmed) > SHOWN_DIFFERENCES else ""
-        parts += [
-            Text(f"\n{len(confirmed):,} {differ} between classes (q at most {MAX_Q}){surest}:\n"),
-            _difference_grid(confirmed.head(SHOWN_DIFFERENCES)),
-        ]
-    parts.append(Text(f"Results in {folder}: open {folder / REPORT}"))
-    print_rich(*parts, width=terminal_width(otherwise=120))
-
-
-def _pattern_grid(summary: Summary) -> Any:
-    grid = simple_grid()
-    grid.add_column("#", justify="right")
-    grid.add_column("items", ratio=1)
-    for entry in summary.classes[:SHOWN_CLASSES]:
-        grid.add_column(Text(entry.label if len(summary.classes) > 1 else "rows"), justify="right")
-    assessed = summary.model.stability_ is not None
-    if assessed:
-        grid.add_column("came back", justify="right")
-    for pattern in summary.patterns[:SHOWN_PATTERNS]:
-        text = "; ".join(text for _, text in summary.describe(pattern, SHOWN_ITEMS, brief=True))
-        used = [f"{count:,}" for count in pattern.usage[:SHOWN_CLASSES]]
-        grid.add_row(str(pattern.number), Text(text), *used, *([f"{pattern.stability:.0%}"] if assessed else []))
-    return grid
-
-
-def _difference_grid(differences: pd.DataFrame) -> Any:
-    grid = simple_grid()
-    for name in ("item", "class"):
-        grid.add_column(name)
-    for name in ("share there", "elsewhere", "odds ratio", "q"):
-        grid.add_column(name, justify="right")
-    for row in differences.to_dict("records"):
-        figures = percent(row["share"]), percent(row["share_elsewhere"]), f"{row['odds_ratio']:.3g}"
-        grid.add_row(Text(str(row["item"])), Text(str(row["class"])), *figures, f"{row['q_value']:.1g}")
-    return grid

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from saltmine.arrays import Bools, Indices, Ints
+from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.threads import cut
 from saltmine.data.validation import BinaryMatrix
 
@@ -34,3 +36,48 @@ def count_rows_having(rows: BinaryMatrix, patterns: Bools, numbers: Indices, n_c
             having_all[a] += np.count_nonzero(own >= sizes, axis=0)
             having_most[a] += np.count_nonzero(2 * own > sizes, axis=0)
     return having_all, having_most
+
+
+class AddedShares(NamedTuple):
+    """How frequent added items are among the rows that have most of what classes share in the pattern, (2, c, r).
+
+    ``[0, a, s]`` is about the rows of class a, which adds items to pattern s, ``[1, a, s]`` about those of the classes
+    that add none. Shares are means over the added items; NaN where a class adds nothing, or there are no rows.
+    """
+
+    shares: Floats
+    rows: Ints
+
+
+def added_shares(
+    rows: BinaryMatrix, components: Bools, alterations: Bools, numbers: Indices, n_classes: int
+) -> AddedShares:
+    """Return how frequent what classes add is; where they share fewer than two items, all rows count.
+
+    Examples
+    --------
+    >>> rows = np.array([[1, 1, 1], [1, 1, 1], [1, 1, 0], [0, 0, 1]], dtype=bool)
+    >>> shared = np.array([[True, True, False]])
+    >>> added = np.array([[[False, False, True]], [[False, False, False]]])
+    >>> found = added_shares(rows, shared, added, np.array([0, 0, 1, 1]), 2)
+    >>> found.shares[:, 0, 0].tolist(), found.rows[:, 0, 0].tolist()
+    ([1.0, 0.0], [2, 1])
+    """
+    rank = len(components)
+    shares = np.full((2, n_classes, rank), np.nan)
+    counts = np.zeros((2, n_classes, rank), dtype=np.int64)
+    adding: Bools = np.logical_or.reduce(alterations, axis=2)
+    for s in np.flatnonzero(adding.any(axis=0)).tolist():
+        items = np.flatnonzero(components[s])
+        carrying = np.arange(rows.shape[0])
+        if len(items) >= 2:
+            hits = np.asarray(rows[:, items].sum(axis=1)).ravel()
+            carrying = np.flatnonzero(2 * hits > len(items))
+        without = carrying[~adding[numbers[carrying], s]]
+        for a in np.flatnonzero(adding[:, s]).tolist():
+            added = np.flatnonzero(alterations[a, s])
+            for k, chosen in enumerate((carrying[numbers[carrying] == a], without)):
+                counts[k, a, s] = len(chosen)
+                if len(chosen):
+                    shares[k, a, s] = rows[chosen][:, added].sum() / (len(chosen) * len(added))
+    return AddedShares(shares, counts)

@@ -21,15 +21,17 @@ from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.labels import class_numbers, group_numbers
 from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
-from saltmine.data.rows_having import count_rows_having
+from saltmine.data.rows_having import added_shares, count_rows_having
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
 from saltmine.estimators.new_rows import NewRows
 from saltmine.estimators.runs import best_of_runs, steps_of
 from saltmine.fitted.differences import difference_table
 from saltmine.fitted.kinds import class_kinds, of_few_groups, typical_rows
 from saltmine.fitted.model_file import save_model
+from saltmine.fitted.parts import NearMiss
 from saltmine.fitted.pattern_table import pattern_table
 from saltmine.fitted.stability import Stability, bootstrap_rows, carried, compare
+from saltmine.fitted.summary import Summary
 from saltmine.names import as_text, check_distinct
 from saltmine.parameters import check_binarize, check_listening, is_real
 from saltmine.plots import Plots
@@ -85,11 +87,14 @@ class PatternModel(NewRows, BaseEstimator):
     groups_: NDArray[Any] | None
     group_name_: str
     stability_: Stability | None
+    near_miss_: NearMiss | None
     usage_counts_: Ints
     all_counts_: Ints | None
     most_counts_: Ints | None
     _items: ItemCounts
     _item_p_values: Floats | None
+    _added_shares: Floats | None
+    _added_rows: Ints | None
 
     # ------------------------------------------------------------------ what a method says of itself
 
@@ -183,8 +188,17 @@ class PatternModel(NewRows, BaseEstimator):
                     self.groups_, self.group_name_ = of_rows[0][of_rows[1]], str(getattr(groups, "name", "") or "group")
                     self._item_p_values = p_values
                 self._count_having(data, numbers)
+                self.near_miss_ = self._near_miss(data)
                 self.temperature_ = self._temperature(data, numbers, client)
         return self
+
+    def _near_miss(self, data: BinaryMatrix | LazyMatrix) -> NearMiss | None:
+        """Look for the strongest candidate where no pattern passed the tests of a method that has any."""
+        if not self._is_tested or isinstance(data, LazyMatrix) or not self.typical_.all():
+            return None
+        found = import_fitting().strongest_pair(data)
+        # What is clear by itself, and yet no pattern, is left to the tables.
+        return NearMiss(*found) if found is not None and found[2] > self._level else None
 
     def _count_having(self, data: BinaryMatrix | LazyMatrix, numbers: Indices) -> None:
         """Count the rows that have all, or most, of what classes share in a pattern; not where data is read lazily."""
@@ -193,6 +207,8 @@ class PatternModel(NewRows, BaseEstimator):
             altered = self.alterations_.any(axis=0) & (self.components_.sum(axis=1) < 2)[:, None]
             counts = count_rows_having(data, self.components_ | altered, numbers, len(self.classes_))
             self.all_counts_, self.most_counts_ = counts
+            parts = self.components_, self.alterations_
+            self._added_shares, self._added_rows = added_shares(data, *parts, numbers, len(self.classes_))
 
     def _count_groups(
         self, groups: Indices, data: BinaryMatrix | LazyMatrix, labels: Labels, found: Found
@@ -281,7 +297,9 @@ class PatternModel(NewRows, BaseEstimator):
         self.alteration_p_values_, self.alteration_q_values_ = scores.claims.added_p, scores.claims.added_q
         self.stability_, self.preparation_ = None, None
         self.groups_, self.group_name_, self._item_p_values = None, "group", None
+        self.near_miss_ = None
         self.all_counts_, self.most_counts_ = None, None
+        self._added_shares, self._added_rows = None, None
         self.about_: dict[str, Any] = {}
 
     # ------------------------------------------------------------------ input
@@ -397,6 +415,23 @@ class PatternModel(NewRows, BaseEstimator):
         """
         check_is_fitted(self)
         return pattern_table(self)
+
+    def summary(self) -> Summary:
+        """Return what the model found: a headline, at most ten findings, and a table with one row per pattern.
+
+        All of it is confirmed: what the tests do not show is not said. Printed, it is the headline and the findings.
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> summary = CSalt(random_state=0).fit(p.X, p.y).summary()
+        >>> len(summary.findings) <= 10, len(summary.table) == len(summary.patterns)
+        (True, True)
+        """
+        check_is_fitted(self)
+        return Summary(self)
 
     def differences(self, max_p: float = 0.05) -> pd.DataFrame:
         """Return the single items that classes differ in, whether or not they belong to a pattern.

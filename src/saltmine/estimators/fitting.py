@@ -33,6 +33,7 @@ from saltmine.solver.group_tests import failed_alterations, test_groups, without
 from saltmine.solver.item_block import make_item_block
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.mdl_search import mdl_search
+from saltmine.solver.near_miss import strongest_pair
 from saltmine.solver.paper import paper_search
 from saltmine.solver.relaxed.device import on_device, open_device
 from saltmine.solver.relaxed.operator import Operator, make_operator
@@ -59,6 +60,7 @@ __all__ = [
     "item_p_values",
     "open_device",
     "read_whole",
+    "strongest_pair",
 ]
 
 SEARCHES: dict[str, Callable[[Task, SearchSettings], Solution]] = {"saltmine": mdl_search, "paper": paper_search}

@@ -10,7 +10,8 @@ from saltmine.arrays import Bools, Floats, Ints
 from saltmine.data.item_counts import ItemCounts
 
 if TYPE_CHECKING:
-    # The module imports this one.
+    # These import this one.
+    from saltmine.fitted.parts import NearMiss
     from saltmine.fitted.stability import Stability
 
 
@@ -49,10 +50,14 @@ class FittedModel(Protocol):
     typical_: Bools
     of_few_groups_: Bools
     stability_: Stability | None
+    near_miss_: NearMiss | None
     about_: dict[str, Any]
     _items: ItemCounts
     # p-values of single items by groups, for distinct items, (c, items); None where rows were counted.
     _item_p_values: Floats | None
+    # How frequent added items are among rows with most of the shared ones; None where data was read lazily.
+    _added_shares: Floats | None
+    _added_rows: Ints | None
     _item_names: NDArray[Any] | None
     # Where the method was published, and what the steps and values of its history are.
     _source: str

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from saltmine.atomic import atomic_write
 from saltmine.data.item_counts import ItemCounts
 from saltmine.fitted.kinds import class_kinds, table_rows
+from saltmine.fitted.parts import NearMiss
 from saltmine.fitted.stability import Stability
 from saltmine.preprocessing import Prepare
 
@@ -68,6 +69,7 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
         **{name: None if values is None else values.tolist() for name, values in names.items()},
         "about": estimator.about_,
         "preparation": None if estimator.preparation_ is None else estimator.preparation_.to_dict(),
+        "near_miss": estimator.near_miss_,
         "group_name": estimator.group_name_,
         "groups": None if estimator.groups_ is None else np.unique(estimator.groups_).tolist(),
         "refits": 0 if stability is None else stability.refits,
@@ -82,7 +84,7 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
     arrays |= {"item_of": items.item_of, "item_counts_": items.item_counts, "noise_counts_": items.noise_counts}
     arrays |= {"_hits": items.hits, "carrier_counts_": estimator.carrier_counts_}
     if estimator.all_counts_ is not None:
-        arrays |= {name: getattr(estimator, name) for name in _OF_ROWS}
+        arrays |= {name: getattr(estimator, name) for name in (*_OF_ROWS, "_added_shares", "_added_rows")}
     if stability is not None:
         arrays |= {f"stability_{name}": getattr(stability, name) for name in ("patterns", "alterations", "entries")}
     if estimator.groups_ is not None:
@@ -162,6 +164,9 @@ def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: Arrays) -> N
     for name in _OF_ROWS:
         # Not counted where data is read lazily.
         setattr(estimator, name, _counts(arrays, name, (c, rank)) if name in arrays else None)
+    known = "_added_shares" in arrays
+    estimator._added_shares = _array(arrays, "_added_shares", "f", (2, c, rank)) if known else None
+    estimator._added_rows = _counts(arrays, "_added_rows", (2, c, rank)) if known else None
     for name in _OF_PATTERNS:
         setattr(estimator, name, _array(arrays, name, "f", (rank,)))
     for name in _OF_CLASSES:
@@ -184,11 +189,20 @@ def _restore_facts(estimator: Any, header: dict[str, Any], arrays: Arrays) -> No
     features = _names(header["feature_names"], n, (str,), "names of features differ")
     if features is not None:
         estimator.feature_names_in_ = features
+    estimator.near_miss_ = None if header["near_miss"] is None else NearMiss(*header["near_miss"])
+    _demand(_is_near_miss(estimator.near_miss_, n), "the strongest candidate is not of these columns")
     _demand(isinstance(header["about"], dict), "the facts about the data are not a dictionary")
     estimator.about_, estimator.preparation_ = header["about"], None
     if header["preparation"] is not None:
         estimator.preparation_ = Prepare.from_dict(header["preparation"])
         _demand(len(estimator.preparation_.item_names_) == n, "the preparation makes other columns")
+
+
+def _is_near_miss(near: NearMiss | None, n: int) -> bool:
+    if near is None:
+        return True
+    items = isinstance(near.items, list) and all(isinstance(item, int) and 0 <= item < n for item in near.items)
+    return items and isinstance(near.rows, int) and isinstance(near.chance, float)
 
 
 def _restore_groups(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:

@@ -89,7 +89,7 @@ def make_units(groups: Indices, classes: Indices, row_sizes: Ints) -> Units:
 
 
 def _number(values: Indices) -> Indices:
-    """Number the distinct values, from 0."""
+    """Return the numbers of the distinct values, from 0."""
     numbers: Indices = np.unique(values, return_inverse=True)[1].astype(np.intp)
     return numbers
 

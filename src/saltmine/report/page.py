@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 from saltmine.atomic import atomic_write
 from saltmine.colours import SHARED, class_colours
 from saltmine.fitted.model import FittedModel
-from saltmine.fitted.summary import MAX_Q, PatternSummary, Summary, class_in_sentence, percent
+from saltmine.fitted.parts import PatternSummary
+from saltmine.fitted.summary import MAX_Q, Summary
+from saltmine.fitted.wording import class_in_sentence, percent
 from saltmine.report.payload import payload
 
 if TYPE_CHECKING:
     import pandas as pd
 
-STYLES = ("base", "figures", "map", "cards", "items", "pictures", "usage", "small")
+STYLES = ("base", "parts", "figures", "map", "cards", "items", "pictures", "usage", "phone", "print")
 # Each script uses what those before it define.
 SCRIPTS = (
     *("dom", "roles", "legends", "svgfile", "figures", "overview", "map", "pictures", "cloud", "items", "rows"),

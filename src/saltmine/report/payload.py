@@ -14,7 +14,9 @@ from saltmine.arrays import Bools, Indices, Ints
 from saltmine.colours import SHARED as SHARED_COLOUR
 from saltmine.colours import class_colours
 from saltmine.fitted.model import FittedModel
-from saltmine.fitted.summary import Part, PatternSummary, Summary, significant
+from saltmine.fitted.parts import Part, PatternSummary
+from saltmine.fitted.summary import Summary
+from saltmine.fitted.wording import significant
 from saltmine.report.layout import Layout, kind_of_items, layout_of
 from saltmine.version import __version__
 

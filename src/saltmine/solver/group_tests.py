@@ -101,7 +101,7 @@ def failed_alterations(scores: PatternScores, typical: Sequence[int], alpha: flo
 
 
 def without_alterations(model: BinaryModel, failed: Bools, typical: Sequence[int]) -> tuple[BinaryModel, list[int]]:
-    """Take alterations, (c, r), away, and patterns of which nothing is left; return also the numbers of typical rows."""
+    """Take alterations, (c, r), away, and patterns of which nothing is left; return them and the typical rows."""
     V = model.V & ~failed[:, None]
     stays: Bools = np.logical_or.reduce(model.X | V.any(axis=0), axis=0)
     is_typical = np.isin(np.arange(model.rank), typical)[stays]

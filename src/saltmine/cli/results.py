@@ -1,0 +1,193 @@
+"""What ``saltmine fit`` leaves: the files of a folder, and the summary in the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from saltmine.cli.apply import usage_table
+from saltmine.cli.output import as_json, print_rich, simple_grid, terminal_width
+from saltmine.fitted.parts import PatternSummary
+from saltmine.fitted.summary import MAX_Q, Summary
+from saltmine.fitted.wording import percent, plural, probability
+from saltmine.io import Table
+from saltmine.report import write_report
+from saltmine.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MODEL, PATTERNS, DIFFERENCES, USAGE = "model.salt", "patterns.csv", "differences.csv", "usage.csv"
+SUMMARY, REPORT = "summary.json", "report.html"
+FILES = (MODEL, PATTERNS, DIFFERENCES, USAGE, SUMMARY, REPORT)
+# Items of a part in the summary; patterns in the terminal, and items of a part there.
+SUMMARY_ITEMS, SHOWN_PATTERNS, SHOWN_ITEMS = 10, 12, 5
+# Single items that differ between classes: in the summary, and in the terminal.
+SUMMARY_DIFFERENCES, SHOWN_DIFFERENCES = 50, 5
+# With more classes than this, or names that take more of the width, one column names the classes that use a pattern.
+MAX_COLUMNS, MAX_SHARE_OF_WIDTH, NAMED_CLASSES = 4, 0.4, 2
+
+
+def plain_values(summary: Summary, seconds: float) -> dict[str, Any]:
+    """Return the content of summary.json."""
+    model = summary.model
+    findings = [
+        {
+            "text": finding.text,
+            "kind": finding.kind,
+            "pattern": finding.pattern,
+            "class": None if finding.role < 0 else summary.classes[finding.role].label,
+            "q_value": finding.q_value,
+        }
+        for finding in summary.findings
+    ]
+    return {
+        "source": summary.source,
+        "headline": summary.headline,
+        "findings": findings,
+        "method": type(model).__name__,
+        "version": __version__,
+        "rows": len(summary.row_classes),
+        "columns": int(model.n_features_in_),
+        "classes": {entry.label: entry.rows for entry in summary.classes},
+        "groups": None if model.groups_ is None else {model.group_name_: len(set(model.groups_))},
+        "n_patterns": sum(not pattern.typical for pattern in summary.patterns),
+        "description_length": float(model.description_length_),
+        "null_description_length": float(model.null_description_length_),
+        "seconds": round(seconds, 2),
+        "parameters": {name: value for name, value in model.get_params().items() if name != "callback"},
+        "files": list(FILES),
+        "patterns": [_plain_pattern(summary, pattern) for pattern in summary.patterns],
+        "differences": summary.differences.head(SUMMARY_DIFFERENCES).to_dict("records"),
+    }
+
+
+def _plain_pattern(summary: Summary, pattern: PatternSummary) -> dict[str, Any]:
+    model, labels = summary.model, [entry.label for entry in summary.classes]
+    counts = {"all_items": model.all_counts_, "most_items": model.most_counts_}
+    return {
+        "pattern": pattern.number,
+        "kind": pattern.kind,
+        "groups": pattern.groups,
+        "classes": {labels[a]: kind for a, kind in pattern.owners},
+        "altered_by": [labels[a] for a in pattern.altered_by],
+        "items": pattern.size,
+        "usage": dict(zip(labels, pattern.usage, strict=True)),
+        **{
+            name: None if rows is None else dict(zip(labels, rows[:, pattern.number].tolist(), strict=True))
+            for name, rows in counts.items()
+        },
+        **{name: getattr(pattern, name) for name in ("gain", "evidence", "stability")},
+        "parts": [
+            {
+                "role": summary.roles[part.role],
+                "kind": part.kind,
+                "items": len(part.items),
+                "p_value": part.p_value,
+                "q_value": part.q_value,
+                "strongest": [str(summary.item_names[item]) for item in part.items[:SUMMARY_ITEMS].tolist()],
+            }
+            for part in pattern.parts
+        ],
+    }
+
+
+def write_results(
+    summary: Summary, table: Table, values: dict[str, Any], folder: Path, max_patterns: int | None
+) -> None:
+    """Write model, tables, summary and report; ``table`` is what the model was fitted on."""
+    model: Any = summary.model
+    model.save(folder / MODEL)
+    summary.entries.to_csv(folder / PATTERNS, index=False)
+    summary.differences.to_csv(folder / DIFFERENCES, index=False)
+    labels = model.row_labels_ if table.y is not None else None
+    usage_table(model.usage_, table, labels).to_csv(folder / USAGE, index=False)
+    (folder / SUMMARY).write_text(as_json(values), encoding="utf-8")
+    write_report(summary, folder / REPORT, max_patterns=max_patterns)
+
+
+# ---------------------------------------------------------------------- the terminal
+
+
+def print_summary(summary: Summary, folder: Path) -> None:
+    """Print headline, findings, the first patterns, single items that differ, and where the results are."""
+    width = terminal_width(otherwise=120)
+    parts: list[Any] = [Text(summary.headline)]
+    if summary.findings:
+        parts += [Text(), _finding_grid(summary)]
+    if summary.patterns:
+        length, without = summary.model.description_length_, summary.model.null_description_length_
+        saved = f"{1 - length / without:.1%} less than without patterns"
+        parts += [Text(f"Described in {length:,.0f} nats, {saved}.\n"), _pattern_grid(summary, width)]
+        more = len(summary.patterns) - SHOWN_PATTERNS
+        if more > 0:
+            parts.append(Text(f"... and {more} more {plural(more, 'pattern')}."))
+    parts += _single_items(summary)
+    parts.append(Text(f"Results in {folder}: open {folder / REPORT}"))
+    print_rich(*parts, width=width)
+
+
+def _finding_grid(summary: Summary) -> Any:
+    grid = simple_grid(show_header=False)
+    grid.add_column(justify="right")
+    grid.add_column(ratio=1)
+    for number, finding in enumerate(summary.findings, start=1):
+        grid.add_row(str(number), Text(finding.text))
+    return grid
+
+
+def _pattern_grid(summary: Summary, width: int) -> Any:
+    grid = simple_grid()
+    grid.add_column("#", justify="right")
+    grid.add_column("items", ratio=3)
+    labels = [entry.label for entry in summary.classes] if len(summary.classes) > 1 else ["rows"]
+    apart = len(labels) <= MAX_COLUMNS and sum(len(label) + 2 for label in labels) <= MAX_SHARE_OF_WIDTH * width
+    for label in labels if apart else ():
+        grid.add_column(Text(label), justify="right")
+    if not apart:
+        grid.add_column("used by", ratio=2)
+    assessed = summary.model.stability_ is not None
+    if assessed:
+        grid.add_column("came back", justify="right")
+    for pattern in summary.patterns[:SHOWN_PATTERNS]:
+        text = "; ".join(text for _, text in summary.describe(pattern, SHOWN_ITEMS, brief=True))
+        used = [f"{count:,}" for count in pattern.usage] if apart else [_users(summary, pattern)]
+        grid.add_row(str(pattern.number), Text(text), *used, *([f"{pattern.stability:.0%}"] if assessed else []))
+    return grid
+
+
+def _users(summary: Summary, pattern: PatternSummary) -> str:
+    """Return the classes that use a pattern most, with their rows."""
+    using = [(count, entry.label) for count, entry in zip(pattern.usage, summary.classes, strict=True) if count]
+    using.sort(key=lambda user: -user[0])
+    named = [f"{label} {count:,}" for count, label in using[:NAMED_CLASSES]]
+    more = len(using) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+
+def _single_items(summary: Summary) -> list[Any]:
+    """Return the surest single items that differ; where few are shown to, the next ones too, with their q-values."""
+    if len(summary.classes) < 2 or not len(summary.differences):
+        return []
+    count, first = len(summary.confirmed_differences), summary.differences.head(SHOWN_DIFFERENCES)
+    differ = "Single items that differ" if count else "No single item is shown to differ"
+    lead = f"{differ} between classes (q at most {MAX_Q})"
+    if count > len(first):
+        lead += f", the first of {count:,}"
+    elif count < len(first):
+        lead += "; those with a larger q are not confirmed" if count else "; the nearest are"
+    return [Text(f"\n{lead}:\n"), _difference_grid(first)]
+
+
+def _difference_grid(differences: pd.DataFrame) -> Any:
+    grid = simple_grid()
+    for name in ("item", "class"):
+        grid.add_column(name)
+    for name in ("share there", "elsewhere", "odds ratio", "q"):
+        grid.add_column(name, justify="right")
+    for row in differences.to_dict("records"):
+        figures = percent(row["share"]), percent(row["share_elsewhere"]), f"{row['odds_ratio']:.3g}"
+        grid.add_row(Text(str(row["item"])), Text(str(row["class"])), *figures, probability(row["q_value"]))
+    return grid

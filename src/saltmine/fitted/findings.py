@@ -1,0 +1,249 @@
+"""The most important confirmed claims of a model as sentences, the surest and largest differences first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from saltmine.arrays import Indices
+from saltmine.fitted.kinds import ADDED, GROUP, MOSTLY, ONLY, SHARED, TYPICAL
+from saltmine.fitted.wording import class_in_sentence, counted, listed, percent, probability
+
+if TYPE_CHECKING:
+    # The module imports this one.
+    from saltmine.fitted.parts import Part, PatternSummary
+    from saltmine.fitted.summary import Summary
+
+MAX_FINDINGS = 10
+# Places that other kinds leave to single items and to shared patterns, where there are enough of all.
+PLACES_FOR_ITEMS, PLACES_FOR_SHARED = 4, 2
+# Items named in a sentence.
+NAMED_ITEMS = 5
+# Half of a 95 % interval in standard errors, and what is added to its counts (Agresti, Caffo).
+HALF_WIDTH, ADDED_COUNT = 1.96, 1.0
+# The kind of a finding about a single item.
+ITEM = "item"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A confirmed claim.
+
+    Attributes
+    ----------
+    kind : {"item", "mostly", "only", "added", "shared"}
+    text : str
+        The claim as a sentence.
+    pattern : int or None
+        The pattern that it is about.
+    role : int
+        The class that it is about, -1 for shared patterns.
+    items : (k,) int
+        Columns of the items, strongest first.
+    difference : float
+        Least difference between the share in the class and elsewhere that the data allows (95 %); of shared patterns 0.
+    q_value : float or None
+        Of the claim about the class.
+    """
+
+    kind: str
+    text: str
+    pattern: int | None
+    role: int
+    items: Indices
+    difference: float
+    q_value: float | None
+
+
+def find(summary: Summary) -> list[Finding]:
+    """Return at most ten confirmed claims, the surest and largest differences first, then what classes share."""
+    of_classes = [finding for pattern in summary.patterns for finding in _of_pattern(summary, pattern)]
+    of_classes = _without_repetition(_by_size(of_classes))
+    shared = [_shared(summary, pattern) for pattern in _by_evidence(summary)]
+    items = _single_items(summary, of_classes)
+    n_shared = min(len(shared), max(PLACES_FOR_SHARED, MAX_FINDINGS - len(of_classes) - len(items)))
+    left = MAX_FINDINGS - n_shared
+    n_items = min(len(items), max(PLACES_FOR_ITEMS, left - len(of_classes)))
+    chosen = of_classes[: left - n_items] + items[:n_items]
+    return _by_size(chosen) + shared[:n_shared]
+
+
+def _without_repetition(findings: list[Finding]) -> list[Finding]:
+    """Leave out findings about a class that name mostly items which the larger ones about it name already."""
+    named: dict[int, set[int]] = {}
+    kept = []
+    for finding in findings:
+        items = set(finding.items[:NAMED_ITEMS].tolist())
+        before = named.setdefault(finding.role, set())
+        if 2 * len(items & before) <= len(items):
+            kept.append(finding)
+            before |= items
+    return kept
+
+
+def _by_size(findings: list[Finding]) -> list[Finding]:
+    # Equal ones stay in their order.
+    return sorted(findings, key=lambda finding: -finding.difference)
+
+
+def least_difference(hits: float, rows: float, elsewhere: float, others: float) -> float:
+    """Return the end of the 95 % interval of a difference of shares that is nearer to 0; never below 0.
+
+    Examples
+    --------
+    >>> round(least_difference(11, 58, 1, 124), 3), least_difference(1, 10, 1, 10)
+    (0.081, 0.0)
+    """
+    n, k = rows + 2 * ADDED_COUNT, others + 2 * ADDED_COUNT
+    p, q = (hits + ADDED_COUNT) / n, (elsewhere + ADDED_COUNT) / k
+    width = HALF_WIDTH * np.sqrt(p * (1 - p) / n + q * (1 - q) / k)
+    return float(max(abs(p - q) - width, 0.0))
+
+
+# ---------------------------------------------------------------------- single items
+
+
+def _single_items(summary: Summary, of_classes: list[Finding]) -> list[Finding]:
+    """Return the single items that differ, but those that findings about patterns of their class name already.
+
+    Items that a class has more often come first: where one is rarer, it is often the other half of a pair.
+    """
+    named = {(finding.role, int(item)) for finding in of_classes for item in finding.items[:NAMED_ITEMS]}
+    more, less = list[Finding](), list[Finding]()
+    for row in summary.confirmed_differences.to_dict("records"):
+        a = int(np.searchsorted(summary.model.classes_, row["class"]))
+        finding = _single_item(summary, row, a)
+        if (a, int(finding.items[0])) not in named:
+            (less if row["share"] < row["share_elsewhere"] else more).append(finding)
+    return _by_size(more) + _by_size(less)
+
+
+def _single_item(summary: Summary, row: dict[Any, Any], a: int) -> Finding:
+    rows, others = _rows(summary, a)
+    name = class_in_sentence(summary.classes[a].name)
+    rare = row["share"] < row["share_elsewhere"]
+    item = f"item {row['item']}" if isinstance(row["item"], int) else row["item"]
+    which = f"{item} is {'rarer' if rare else 'more frequent'} in {name}"
+    other = _elsewhere(summary, a)
+    text = f"{which}: {_share(row['rows'], rows)} against {_share(row['rows_elsewhere'], others)} {other}"
+    difference = least_difference(row["rows"], rows, row["rows_elsewhere"], others)
+    column = np.array([summary.column_of(row["item"])])
+    q_value = float(row["q_value"])
+    return Finding(ITEM, f"{text} (q = {probability(q_value)}).", None, a, column, difference, q_value)
+
+
+def _rows(summary: Summary, a: int) -> tuple[int, int]:
+    """Count the rows of a class, and all others."""
+    rows = summary.classes[a].rows
+    return rows, sum(entry.rows for entry in summary.classes) - rows
+
+
+def _elsewhere(summary: Summary, a: int) -> str:
+    """Return where the rows are that are not of a class."""
+    if len(summary.classes) > 2:
+        return "elsewhere"
+    return f"in {class_in_sentence(summary.classes[1 - a].name)}"
+
+
+def _share(hits: int, rows: int) -> str:
+    return f"{hits:,} of {rows:,} rows ({percent(hits / max(rows, 1))})"
+
+
+# ---------------------------------------------------------------------- patterns
+
+
+def _of_pattern(summary: Summary, pattern: PatternSummary) -> Iterator[Finding]:
+    """Yield what is shown of classes in a pattern."""
+    if pattern.kind == GROUP:
+        return
+    for part in pattern.parts:
+        if part.q_value is None or part.q_value > summary.model._level:
+            continue
+        if part.kind in (MOSTLY, ONLY):
+            yield _of_class(summary, pattern, part)
+        elif part.kind == ADDED:
+            yield _added(summary, pattern, part)
+
+
+def _of_class(summary: Summary, pattern: PatternSummary, part: Part) -> Finding:
+    """Return that a pattern is mostly, or only, of a class."""
+    model, a, s = summary.model, part.role, pattern.number
+    rows, others = _rows(summary, a)
+    own, elsewhere = int(model.carrier_counts_[a, s]), int(model.carrier_counts_[:, s].sum())
+    elsewhere -= own
+    what = f"{part.kind.capitalize()} in {class_in_sentence(summary.classes[a].name)}: {_items(summary, part)}"
+    text = f"{what}; {_share(own, rows)} fit it, {_share(elsewhere, others)} {_elsewhere(summary, a)}"
+    if model.most_counts_ is not None:
+        most = int(model.most_counts_[:, s].sum() - model.most_counts_[a, s])
+        text += f", where {most:,} {'has' if most == 1 else 'have'} most of the items" if most else ""
+    text = f"{text} (q = {probability(part.q_value or 0)})."
+    return Finding(part.kind, text, s, a, part.items, least_difference(own, rows, elsewhere, others), part.q_value)
+
+
+def _added(summary: Summary, pattern: PatternSummary, part: Part) -> Finding:
+    """Return that a class adds items to a pattern; shares are means over these items."""
+    a, (own, rows, elsewhere, others) = part.role, _added_figures(summary, pattern, part)
+    name = class_in_sentence(summary.classes[a].name)
+    whole = "the typical row" if pattern.kind == TYPICAL else f"the pattern {_title(summary, pattern)}"
+    each = "it" if len(part.items) == 1 else "each of them on average"
+    text = f"{name} adds {_items(summary, part)} to {whole}"
+    text += f": {percent(own)} of its {counted(rows, 'row')} with the pattern have {each}"
+    if others:
+        where = "in other classes" if len(summary.classes) > 2 else _elsewhere(summary, a)
+        text += f", {percent(elsewhere)} of {others:,} {where}"
+    difference = least_difference(own * rows, rows, elsewhere * others, others)
+    text = f"{text} (q = {probability(part.q_value or 0)})."
+    return Finding(ADDED, text, pattern.number, a, part.items, difference, part.q_value)
+
+
+def _added_figures(summary: Summary, pattern: PatternSummary, part: Part) -> tuple[float, int, float, int]:
+    """Return how frequent added items are in the rows with the pattern, and in how many: in the class, and elsewhere.
+
+    These are the rows with most of what classes share; where that was not counted, those that use the pattern.
+    """
+    model, a, s = summary.model, part.role, pattern.number
+    if model._added_shares is not None and model._added_rows is not None:
+        (own, elsewhere), (rows, others) = model._added_shares[:, a, s], model._added_rows[:, a, s]
+        return float(np.nan_to_num(own)), int(rows), float(np.nan_to_num(elsewhere)), int(others)
+    hits, used = summary.hits[:, part.entries], np.array(pattern.usage)
+    without = [b for b in range(len(used)) if b not in pattern.altered_by]
+    rows, others = int(used[a]), int(used[without].sum())
+    return float(hits[a].mean()) / max(rows, 1), rows, float(hits[without].sum(axis=0).mean()) / max(others, 1), others
+
+
+def _by_evidence(summary: Summary) -> list[PatternSummary]:
+    """Return the shared patterns that are shown to go together, the largest evidence first."""
+    least = -np.log(summary.model._level)
+    shared = [pattern for pattern in summary.patterns if pattern.kind == SHARED and pattern.parts[0].role < 0]
+    shown = [pattern for pattern in shared if pattern.evidence is not None and pattern.evidence >= least]
+    return sorted(shown, key=lambda pattern: -(pattern.evidence or 0))
+
+
+def _shared(summary: Summary, pattern: PatternSummary) -> Finding:
+    part, used = pattern.parts[0], sum(pattern.usage)
+    rows = sum(entry.rows for entry in summary.classes)
+    classes = f" of {_users(summary, pattern)}" if len(summary.classes) > 1 else ""
+    text = f"{_items(summary, part)} go together in {_share(used, rows)}{classes}"
+    text += f"; chance shows as much with a probability below 1e-{int((pattern.evidence or 0.0) / np.log(10))}."
+    return Finding(SHARED, text, pattern.number, -1, part.items, 0.0, None)
+
+
+def _users(summary: Summary, pattern: PatternSummary) -> str:
+    """Return the classes that use a pattern as text."""
+    names = [entry.name for entry, used in zip(summary.classes, pattern.usage, strict=True) if used]
+    if len(names) == len(summary.classes):
+        return "both classes" if len(names) == 2 else f"all {len(names)} classes"
+    if len(names) > 3:
+        return f"{len(names)} of {len(summary.classes)} classes"
+    return listed([class_in_sentence(name) for name in names])
+
+
+def _items(summary: Summary, part: Part) -> str:
+    return summary.items_text(part, NAMED_ITEMS)
+
+
+def _title(summary: Summary, pattern: PatternSummary) -> str:
+    return f"{pattern.number} ({summary.title(pattern)})"

@@ -1,0 +1,124 @@
+"""What a summary consists of: classes, patterns, and the parts that classes have in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from saltmine.arrays import Floats, Indices
+from saltmine.fitted.kinds import GROUP, SHARED, TYPICAL
+
+# Items in the title of a pattern; with fewer than ENOUGH_ITEMS in the first part, items of the other parts follow.
+TITLE_ITEMS, ENOUGH_ITEMS = 5, 3
+
+
+class NearMiss(NamedTuple):
+    """The strongest candidate where no pattern passed: columns of its items, its rows, and a bound on its chance."""
+
+    items: list[int]
+    rows: int
+    chance: float
+
+
+@dataclass(frozen=True)
+class ClassSummary:
+    """A class: its name for readers, its label as text, its rows, and how many of them use a pattern."""
+
+    name: str
+    label: str
+    rows: int
+    reached: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """The items that one role has in a pattern, strongest first.
+
+    Attributes
+    ----------
+    role : int
+        The class that the items belong to, -1 for shared items.
+    kind : {"typical", "shared", "mostly", "only", "added"}
+    items, entries : (k,) int
+        Columns of the items, and their rows in the pattern table.
+    strength : (k,) float
+        How much every item sets the pattern apart; never negative.
+    evidence, gain : float or None
+        Of the alteration, or of the whole pattern.
+    p_value, q_value : float or None
+        Of what is said about the class.
+    stability : float or None
+        Of the alteration.
+    """
+
+    role: int
+    kind: str
+    items: Indices
+    entries: Indices
+    strength: Floats
+    evidence: float | None
+    gain: float | None
+    p_value: float | None
+    q_value: float | None
+    stability: float | None
+
+
+@dataclass(frozen=True)
+class PatternSummary:
+    """A pattern and its parts.
+
+    Attributes
+    ----------
+    number : int
+    typical : bool
+        Whether it is the typical row.
+    owners : list of (int, str)
+        The classes that it belongs to, each with "mostly" or "only"; empty if it is shared.
+    altered_by : list of int
+        The classes that add items to it.
+    size : int
+        Number of items.
+    usage : list of int
+        Rows of every class that use it.
+    evidence, gain, stability : float or None
+    parts : list of Part
+    groups : list of str
+        Where rows belong to groups and the pattern is one of single groups, their names; else empty.
+    unconfirmed : list of int
+        The classes of which it is not confirmed that they add items, where the method does not test it.
+    """
+
+    number: int
+    typical: bool
+    owners: list[tuple[int, str]]
+    altered_by: list[int]
+    size: int
+    usage: list[int]
+    evidence: float | None
+    gain: float | None
+    stability: float | None
+    parts: list[Part]
+    groups: list[str] = field(default_factory=list)
+    unconfirmed: list[int] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """What the pattern is to its classes: "typical", "group", "shared", "mostly" or "only"."""
+        if self.typical:
+            return TYPICAL
+        if self.groups:
+            return GROUP
+        return self.owners[0][1] if self.owners else SHARED
+
+    @cached_property
+    def title(self) -> list[tuple[int, int]]:
+        """Column and role of the items that name the pattern: the strongest of each part."""
+        first, *others = self.parts
+        title = dict.fromkeys(first.items[:TITLE_ITEMS].tolist(), first.role)
+        if len(title) < ENOUGH_ITEMS:
+            for rank in range(TITLE_ITEMS):
+                for part in others:
+                    if rank < len(part.items):
+                        title.setdefault(int(part.items[rank]), part.role)
+        return list(title.items())[:TITLE_ITEMS]

@@ -1,0 +1,115 @@
+"""Numbers, names and nouns as parts of sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Characters of a class name in a sentence.
+MAX_NAME_IN_SENTENCE = 40
+
+
+def class_in_sentence(name: str) -> str:
+    """Return a class name as part of a sentence: numbers and single letters get the word "class" before them.
+
+    Examples
+    --------
+    >>> class_in_sentence("Mainz"), class_in_sentence("3")
+    ('Mainz', 'class 3')
+    """
+    short = shorten(name, MAX_NAME_IN_SENTENCE)
+    return f"class {short}" if name[:1].isdigit() or len(name) == 1 else short
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with two significant digits.
+
+    Examples
+    --------
+    >>> percent(0.3141), percent(0.03141), percent(0.0003), percent(0), percent(1)
+    ('31 %', '3.1 %', '0.03 %', '0 %', '100 %')
+    """
+    value = 100 * share
+    if value == 0 or value >= 9.95:
+        return f"{value:.0f} %"
+    return f"{value:.1f} %" if value >= 0.1 else f"{value:.1g} %"
+
+
+def significant(value: float, digits: int = 4) -> float | None:
+    """Return a number rounded to significant digits; None, which JSON can hold, if it is not finite.
+
+    Examples
+    --------
+    >>> significant(1234.567), significant(float("nan"))
+    (1235.0, None)
+    """
+    return float(f"{value:.{digits}g}") if np.isfinite(value) else None
+
+
+def shorten(text: str, max_length: int) -> str:
+    """Return text that is at most so long; an ellipsis marks what was cut.
+
+    Examples
+    --------
+    >>> shorten("wholemeal", 6)
+    'whole…'
+    """
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"
+
+
+def be(count: int) -> str:
+    """Return the verb for so many things.
+
+    Examples
+    --------
+    >>> be(1), be(2)
+    ('is', 'are')
+    """
+    return "is" if count == 1 else "are"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a noun as it follows a number.
+
+    Examples
+    --------
+    >>> plural(1, "class"), plural(2, "class"), plural(0, "row"), plural(3, "study")
+    ('class', 'classes', 'rows', 'studies')
+    """
+    if count == 1:
+        return noun
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "class")
+    ('1 row', '1,200 classes')
+    """
+    return f"{count:,} {plural(count, noun)}"
+
+
+def listed(names: list[str]) -> str:
+    """Return names as a list in a sentence.
+
+    Examples
+    --------
+    >>> listed(["milk"]), listed(["milk", "bread"]), listed(["milk", "bread", "tea"])
+    ('milk', 'milk and bread', 'milk, bread and tea')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def probability(value: float) -> str:
+    """Return a small probability as text.
+
+    Examples
+    --------
+    >>> probability(0.0312), probability(3e-9), probability(0.0)
+    ('0.031', '3e-09', '1e-300')
+    """
+    return f"{max(value, 1e-300):.1e}".replace(".0e", "e") if value < 1e-3 else f"{value:.2g}"

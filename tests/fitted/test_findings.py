@@ -1,0 +1,120 @@
+"""Findings: confirmed, ordered, told with figures of the data, and no more than ten."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from saltmine import CSalt
+from saltmine.datasets import make_planted
+from saltmine.fitted.findings import MAX_FINDINGS, least_difference
+from tests.helpers.report_models import baskets, baskets_model, owned_by_two, planted_model
+
+
+@pytest.fixture(scope="module")
+def shops():
+    return baskets_model().summary()
+
+
+def test_findings_are_confirmed_and_few(shops):
+    for summary in (shops, planted_model(40, [60, 60, 60], 90, size=8).summary()):
+        assert 0 < len(summary.findings) <= MAX_FINDINGS
+        for finding in summary.findings:
+            if finding.kind == "item":
+                assert finding.q_value <= 0.05
+            elif finding.kind == "shared":
+                assert summary.patterns[finding.pattern].evidence >= -np.log(0.01)
+            else:
+                assert finding.q_value <= 0.01
+
+
+def test_larger_and_surer_differences_come_first_and_shared_patterns_last(shops):
+    differences = [finding.difference for finding in shops.findings]
+    of_classes = [finding.role >= 0 for finding in shops.findings]
+    assert differences == sorted(differences, reverse=True)
+    assert of_classes == sorted(of_classes, reverse=True)
+
+
+def test_the_figures_of_findings_are_those_of_the_data(shops):
+    X, shop = baskets()
+    beer = next(finding for finding in shops.findings if "beer" in finding.text)
+    assert beer.kind == "only"
+    assert beer.text.startswith("Only in Mainz: ")
+    fitting = shops.model.carrier_counts_[:, beer.pattern]
+    mainz = int(np.sum(np.asarray(shop) == "Mainz"))
+    assert f"; {fitting[0]:,} of {mainz:,} rows (" in beer.text
+    coffee = next(finding for finding in shops.findings if finding.kind == "added")
+    added = X[["coffee", "sugar"]].to_numpy()
+    shared = (
+        X[shops.model.components_[coffee.pattern].nonzero()[0].tolist()]
+        if X.columns.dtype == int
+        else X.iloc[:, np.flatnonzero(shops.model.components_[coffee.pattern])]
+    )
+    with_most = 2 * shared.to_numpy().sum(axis=1) > shared.shape[1]
+    own = with_most & (np.asarray(shop) == "Trier")
+    assert f"{100 * added[own].mean():.0f} % of its {own.sum():,} rows with the pattern" in coffee.text
+    other = with_most & (np.asarray(shop) != "Trier")
+    assert f" of {other.sum():,} in Mainz" in coffee.text
+
+
+def test_single_items_are_found_without_patterns():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["primary", "relapse"], [120, 60])
+    X = pd.DataFrame(rng.random((180, 30)) < 0.05, columns=[f"gene{k}" for k in range(30)])
+    X["PML"] = (y == "relapse") & (rng.random(180) < 0.3)
+    summary = CSalt(random_state=0).fit(X, y).summary()
+    assert not summary.patterns
+    assert summary.headline.startswith("No pattern passed the test at alpha = 0.01. The strongest candidate, ")
+    assert summary.headline.endswith("1 single item differs between the classes.")
+    (finding,) = summary.findings
+    hits = int(X["PML"].sum())
+    assert finding.text.startswith(
+        f"PML is more frequent in relapse: {hits} of 60 rows ({100 * hits / 60:.0f} %) against"
+    )
+    assert "0 of 120 rows (0 %) in primary (q = " in finding.text
+
+
+def test_a_pattern_of_several_classes_is_told_for_each():
+    texts = [finding.text for finding in owned_by_two().summary().findings]
+    assert any(text.startswith("Mostly in class a: ") for text in texts) or any(
+        text.startswith("Mostly in class b: ") for text in texts
+    )
+
+
+def test_nothing_is_found_in_noise():
+    for seed in range(5000, 5004):
+        rng = np.random.default_rng(seed)
+        summary = CSalt(random_state=0).fit((rng.random((120, 60)) < 0.2).astype(int), np.repeat([0, 1], 60)).summary()
+        assert summary.findings == []
+        assert str(summary) == summary.headline
+
+
+def test_the_table_has_a_row_per_pattern_and_the_text_a_line_per_finding(shops):
+    assert shops.table["pattern"].tolist() == list(range(len(shops.patterns)))
+    assert shops.table["kind"].tolist() == [pattern.kind for pattern in shops.patterns]
+    np.testing.assert_array_equal(shops.table[["usage_Mainz", "usage_Trier"]].to_numpy().T, shops.model.usage_counts_)
+    assert str(shops).splitlines() == [
+        shops.headline,
+        *(f"{k}. {finding.text}" for k, finding in enumerate(shops.findings, start=1)),
+    ]
+
+
+def test_names_are_escaped_in_notebooks():
+    planted = make_planted(40, [60, 60], rank=2, noise=0.02, random_state=0)
+    names = [f"<b>{k}" for k in range(40)]
+    html = CSalt(random_state=0).fit(planted.X, planted.y, item_names=names).summary()._repr_html_()
+    assert "<b>" not in html
+    assert "&lt;b&gt;" in html
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_least_difference_grows_with_difference_and_rows(swapped):
+    def least(hits, rows, elsewhere, others):
+        return (
+            least_difference(elsewhere, others, hits, rows)
+            if swapped
+            else least_difference(hits, rows, elsewhere, others)
+        )
+
+    assert least(50, 100, 50, 100) == 0
+    assert 0 < least(70, 100, 30, 100) < least(90, 100, 10, 100) < 0.8
+    assert least(70, 100, 30, 100) < least(700, 1000, 300, 1000) < 0.4
