@@ -21,7 +21,6 @@ from saltmine.report.payload import (
     MAX_NAMED,
     ROW_LIMITS,
     named_rows,
-    pattern_order,
     payload,
     share_of_ones_covered,
     usage_lines,
@@ -254,10 +253,12 @@ def test_many_rows_are_gathered_within_their_class():
     np.testing.assert_allclose(shares, counts[0][lines["patterns"]] / 70_003, atol=0.003)
 
 
-def test_patterns_of_one_class_stand_together_after_those_of_all():
-    counts = np.array([[30, 2, 9, 40], [28, 30, 0, 36], [33, 1, 0, 39]])
-    assert pattern_order(counts, np.array([50, 50, 50])).tolist() == [3, 0, 2, 1]
-    assert pattern_order(counts[:1], np.array([50])).tolist() == [3, 0, 2, 1]
+def test_shared_patterns_stand_first_then_those_of_every_class(shop_model):
+    data = payload(shop_model)
+    order = [data["patterns"][number] for number in data["usage"]["patterns"]]
+    owners = [pattern["owners"][0][0] if pattern["owners"] else -1 for pattern in order]
+    assert owners == [-1, -1, 0, 1]
+    assert sum(order[0]["usage"]) >= sum(order[1]["usage"])
 
 
 def test_rows_that_use_a_pattern_are_named(shop_model):

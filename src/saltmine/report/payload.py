@@ -55,7 +55,8 @@ def payload(model: FittedModel | Summary, title: str | None = None, max_patterns
     kind = kind_of_items(model._item_names, model.about_)
     colours = class_colours(len(summary.classes))
     numbers = np.array([pattern.number for pattern in shown], dtype=np.intp)
-    usage = (model.usage_, summary.row_classes, model.usage_counts_, model.row_names_, numbers)
+    owners = np.array([_owner(pattern, model.class_counts_) for pattern in shown], dtype=np.intp)
+    usage = (model.usage_, summary.row_classes, model.usage_counts_, model.row_names_, numbers, owners)
     return {
         "title": str(title or model.about_.get("title") or otherwise),
         "source": summary.source,
@@ -229,16 +230,18 @@ def usage_lines(
     usage_counts: Ints,
     row_names: NDArray[Any] | None,
     numbers: Indices | None = None,
+    owners: Indices | None = None,
 ) -> dict[str, Any]:
     """Return the usage as lines of shares from 0 to 255, class by class.
 
-    ``numbers`` are the patterns to show, by default all. ``patterns`` is their order and ``rows`` that of the rows
-    (None where a line stands for several);
-    ``cells`` holds one byte per line and pattern, line after line, in base64.
+    ``numbers`` are the patterns to show, by default all, and ``owners`` the classes that they belong to, -1 for none.
+    ``patterns`` is their order and ``rows`` that of the rows (None where a line stands for several); ``cells`` holds
+    one byte per line and pattern, line after line, in base64.
     """
     sizes = np.bincount(row_classes, minlength=len(usage_counts))
     numbers = np.arange(usage.shape[1]) if numbers is None else numbers
-    patterns = numbers[pattern_order(usage_counts[:, numbers], sizes)]
+    owners = np.full(len(numbers), -1) if owners is None else owners
+    patterns = numbers[pattern_order(usage_counts[:, numbers], owners)]
     ordered = usage[:, patterns]
     # Rows by class, then like words in a dictionary whose first letter is the first pattern.
     rows = np.lexsort([*np.packbits(~ordered, axis=1).T[::-1], row_classes])
@@ -259,22 +262,21 @@ def usage_lines(
     }
 
 
-def pattern_order(usage_counts: Ints, class_counts: Ints) -> Indices:
-    """Return the order of the patterns: those of all classes first, then class by class, frequent ones first.
-
-    A pattern belongs to the class that uses it most, if that is at least twice as often as all other rows together.
+def pattern_order(usage_counts: Ints, owners: Indices) -> Indices:
+    """Return the order of the patterns: shared ones (owner -1) first, then class by class, frequent ones first.
 
     Examples
     --------
     >>> import numpy as np
-    >>> pattern_order(np.array([[0, 3, 5, 4], [2, 0, 4, 5]]), np.array([10, 10])).tolist()
-    [2, 3, 1, 0]
+    >>> pattern_order(np.array([[0, 3, 5, 4], [2, 0, 4, 6]]), np.array([1, 0, -1, -1])).tolist()
+    [3, 2, 1, 0]
     """
-    used, rows = usage_counts.sum(axis=0), class_counts.sum()
-    elsewhere = (used - usage_counts) / np.maximum(rows - class_counts, 1)[:, None]
-    surplus = usage_counts / np.maximum(class_counts, 1)[:, None] - 2 * elsewhere
-    owned = (surplus.max(axis=0) >= 0) if len(class_counts) > 1 else np.zeros(len(used), dtype=bool)
-    return np.lexsort([-used, np.where(owned, surplus.argmax(axis=0), -1)])
+    return np.lexsort([-usage_counts.sum(axis=0), owners])
+
+
+def _owner(pattern: PatternSummary, class_counts: Ints) -> int:
+    """Return the class that a pattern belongs to, of several the one that uses it most; -1 if it is shared."""
+    return max((a for a, _ in pattern.owners), key=lambda a: pattern.usage[a] / class_counts[a], default=-1)
 
 
 def _base64(values: NDArray[np.uint8]) -> str:

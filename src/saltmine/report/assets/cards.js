@@ -28,8 +28,8 @@ function drawFirstCards() {
 }
 
 const leftOutText = () =>
-  `${plural(data.left_out, "more pattern")} ${agree(data.left_out, "is", "are")} left out of this page; patterns.csv, ` +
-  `which “saltmine fit” writes beside it, and model.patterns() have ${agree(data.left_out, "it", "them")}.`;
+  `${plural(data.left_out, "more pattern")} ${agree(data.left_out, "is", "are")} left out of this page; ` +
+  `patterns.csv, which “saltmine fit” writes beside it, and model.patterns() have ${agree(data.left_out, "it", "them")}.`;
 
 function makeCard(pattern) {
   const heading = el(

@@ -11,12 +11,11 @@ function figureOf(name, file, ...content) {
 }
 
 function saveButtons(frame, name, file) {
-  const button = (format, make) =>
-    el(
-      "button",
-      { type: "button", class: "quiet", "aria-label": `Save ${name} as ${format}`, onclick: () => make(frame, name, file) },
-      format,
-    );
+  const button = (format, make) => {
+    const label = `Save ${name} as ${format}`;
+    const saves = () => make(frame, name, file);
+    return el("button", { type: "button", class: "quiet", "aria-label": label, onclick: saves }, format);
+  };
   return el("p", { class: "save", "data-no-export": true }, "Save ", button("SVG", saveSvg), button("PNG", savePng));
 }
 

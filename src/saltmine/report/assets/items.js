@@ -67,7 +67,8 @@ function itemTable(part, pattern) {
   const columns = columnsOf(part);
   const crowd = manyClasses ? " even" : columns.length + (part.item_stability ? 1 : 0) > 3 ? " crowded" : "";
   const body = el("tbody");
-  const lines = shortList(body, part.items.length, FIRST_SHOWN, (k) => itemRow(part, pattern, k, columns), moreOf(part));
+  const row = (k) => itemRow(part, pattern, k, columns);
+  const lines = shortList(body, part.items.length, FIRST_SHOWN, row, moreOf(part));
   const table = el("table", { class: `items${crowd}` }, itemHead(part, columns), body);
   return [el("div", { class: "scroll" }, table), ...lines.slice(1)];
 }
@@ -76,7 +77,8 @@ function itemHead(part, columns) {
   const head = (content) => el("th", { scope: "col", class: "share-head" }, content);
   const heads = columns.map((column) => head(column.head));
   const back = part.item_stability ? head(term("back", EXPLAINED.stability)) : null;
-  return el("thead", {}, el("tr", {}, el("th", { scope: "col" }, el("span", { class: "unseen" }, "Item")), heads, back));
+  const first = el("th", { scope: "col" }, el("span", { class: "unseen" }, "Item"));
+  return el("thead", {}, el("tr", {}, first, heads, back));
 }
 
 function itemRow(part, pattern, k, columns) {

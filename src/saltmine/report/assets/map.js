@@ -82,7 +82,8 @@ function mapSorting(body, columns) {
   const options = columns.map((column, k) => el("option", { value: k }, column.text));
   const select = el("select", { id: "map-sort" }, options);
   select.addEventListener("change", () => sortMap(body, columns[select.value]));
-  return el("p", { class: "map-sorting", "data-no-export": true }, el("label", { for: "map-sort" }, "Sort the map by "), select);
+  const label = el("label", { for: "map-sort" }, "Sort the map by ");
+  return el("p", { class: "map-sorting", "data-no-export": true }, label, select);
 }
 
 // ---------------------------------------------------------------- rows
@@ -97,13 +98,14 @@ function mapRow(pattern, most) {
     " ",
     name,
   );
+  const noun = agree(pattern.size, " item", " items");
   const idle = classes.length - usersOf(pattern).length;
   const rest = `and ${plural(idle, "class")} that ${agree(idle, "does", "do")} not use it`;
   return el(
     "tr",
     { "data-pattern": pattern.number },
     el("th", { scope: "row", class: "pattern-column" }, link),
-    el("td", { class: "amount" }, count(pattern.size), el("span", { class: "phone" }, ` ${agree(pattern.size, "item", "items")}`)),
+    el("td", { class: "amount" }, count(pattern.size), el("span", { class: "phone" }, noun)),
     everyClass.map((role) => mapCell(pattern, role, most)),
     manyClasses && idle ? el("td", { class: "phone" }, rest) : null,
   );

@@ -101,7 +101,8 @@ function headingText(pattern) {
 function kindNodes(pattern) {
   if (!severalClasses) return pattern.typical ? ["typical row"] : [];
   const owners = pattern.owners.map(([role]) => role);
-  const kind = owners.length ? [`${pattern.kind} `, ...classNames(owners)] : [pattern.typical ? "typical row" : "shared"];
+  const common = [pattern.typical ? "typical row" : "shared"];
+  const kind = owners.length ? [`${pattern.kind} `, ...classNames(owners)] : common;
   const { altered_by: alterers } = pattern;
   if (!alterers.length) return kind;
   return [...kind, "; ", ...classNames(alterers), alterers.length > 1 ? " add items" : " adds items"];

@@ -13,7 +13,8 @@ function rowList(pattern) {
   const where = hidden ? `; ${count(hidden)} of them only in usage.csv` : "";
   const rest = left ? `and ${plural(left, "more row")}${where}` : null;
   const list = el("ul", { class: "row-names" });
-  return el("section", {}, el("h4", {}, title), shortList(list, rows.length, FIRST_ROWS, (k) => rowName(rows[k]), rest));
+  const names = shortList(list, rows.length, FIRST_ROWS, (k) => rowName(rows[k]), rest);
+  return el("section", {}, el("h4", {}, title), names);
 }
 
 function rowName(row) {

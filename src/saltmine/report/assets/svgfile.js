@@ -28,10 +28,12 @@ function svgFile(frame, title) {
   }
 }
 
+const NOT_IN_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+
 /** Names may hold letters that XML cannot. */
 function wellFormed(text) {
   const whole = text.toWellFormed ? text.toWellFormed() : text;
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${whole.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "")}\n`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${whole.replace(NOT_IN_XML, "")}\n`;
 }
 
 const rounded = (value) => Math.round(100 * value) / 100;

@@ -26,7 +26,8 @@ const usageStep = () => (usage.patterns.length > 30 ? 17 : 24);
 function makeUsage() {
   byId("usage-lead").append(
     "Rows from left to right, class by class, ordered by the patterns they use, so that common combinations stand " +
-      "side by side; patterns from top to bottom, those of all classes first. ",
+      "side by side; patterns from top to bottom, the most frequent first" +
+      (severalClasses ? ", after the shared ones those of each class. " : ". "),
     el("span", { class: "on-screen" }, "Point at a cell for names; a click leads to the pattern."),
   );
   const [rows, patterns] = [plural(data.shape[0], "row"), plural(usage.patterns.length, "pattern")];
@@ -45,7 +46,8 @@ function makeUsage() {
     canvas,
     el("ol", { class: "onco-shares" }, usageShareBars()),
   );
-  const frame = el("div", { class: "onco-frame", tabindex: "0", role: "region", "aria-label": "Rows and patterns, scrolls" }, grid);
+  const region = { tabindex: "0", role: "region", "aria-label": "Rows and patterns, scrolls" };
+  const frame = el("div", { class: "onco-frame", ...region }, grid);
   byId("usage-figure").append(figureOf("the map of rows", "rows", usageLegend(), frame));
   watchPointer(canvas);
   watchUsage(canvas);
@@ -53,24 +55,21 @@ function makeUsage() {
 
 function usageLegend() {
   const several = usage.rows_per_line > 1;
-  const cell = (share) => el("span", { class: "sample onco-cell role", "aria-hidden": "true", "--role": colourOf(-1), "--share": share });
+  const look = { class: "sample onco-cell role", "aria-hidden": "true", "--role": colourOf(-1) };
+  const cell = (share) => el("span", { ...look, "--share": share });
+  const rows = plural(usage.rows_per_line, "row");
   const about = several
-    ? legendEntry(
-        [cell(0.2), cell(1)],
-        ` a column stands for up to ${plural(usage.rows_per_line, "row")}: the darker, the more of them use the pattern`,
-      )
-    : legendEntry(cell(1), " the row uses the pattern");
+    ? legendEntry([cell(0.2), cell(1)], `a column: up to ${rows}; the darker, the more of them use the pattern`)
+    : legendEntry(cell(1), "the row uses the pattern");
   const bars = severalClasses ? "rows that use it, by class" : "rows that use it";
   return legend(about, legendEntry(barSample(colourOf(-1)), bars), severalClasses ? classEntries() : null);
 }
 
 function usageName(number) {
   const pattern = byNumber.get(number);
-  return el(
-    "li",
-    { title: headingText(pattern) },
-    el("a", { href: `#pattern-${number}` }, el("span", { class: "number" }, number), " ", el("bdi", {}, brief(headingText(pattern), 60))),
-  );
+  const name = el("bdi", {}, brief(headingText(pattern), 60));
+  const link = el("a", { href: `#pattern-${number}` }, el("span", { class: "number" }, number), " ", name);
+  return el("li", { title: headingText(pattern) }, link);
 }
 
 /** The share of all rows that use each pattern, and how much of it each class contributes. */
@@ -79,11 +78,11 @@ function usageShareBars() {
   const most = Math.max(1, ...totals);
   return usage.patterns.map((number, position) => {
     const { usage: used } = byNumber.get(number);
-    const pieces = everyClass
-      .filter((role) => used[role])
-      .map((role) => el("span", { class: "onco-piece role", "--role": roleColour(role), "--share": used[role] / most }));
+    const piece = (role) =>
+      el("span", { class: "onco-piece role", "--role": roleColour(role), "--share": used[role] / most });
+    const bar = el("span", { class: "onco-bar" }, everyClass.filter((role) => used[role]).map(piece));
     const title = `${count(totals[position])} of ${plural(data.shape[0], "row")}`;
-    return el("li", { title }, el("span", { class: "onco-bar" }, pieces), el("span", { class: "onco-share" }, percent(totals[position] / data.shape[0])));
+    return el("li", { title }, bar, el("span", { class: "onco-share" }, percent(totals[position] / data.shape[0])));
   });
 }
 
