@@ -489,3 +489,18 @@ def test_items_of_several_classes_are_drawn_once(visit):
     card.locator(".part").first.wait_for()
     assert card.locator(".part").count() == 1
     assert " ".join(card.locator(".part h4").last.text_content().split()) == "Mostly a, b (6 items)"
+
+
+def test_patterns_of_single_groups_are_named_after_them(visit):
+    rng = np.random.default_rng(0)
+    patients = np.repeat([f"DS{k}" for k in range(60)], 4)
+    rows = rng.random((240, 120)) < 0.03
+    rows[np.ix_(patients == "DS7", range(10))] = True
+    rows[np.ix_((rng.random(60) < 0.4)[np.arange(240) // 4], range(20, 28))] = True
+    model = CSalt(random_state=0).fit(rows, np.arange(240) // 4 % 2, groups=patients)
+    (own,) = np.flatnonzero(model.of_few_groups_)
+    page = visit(model)
+    assert "DS7" in page.locator(f"#pattern-{own} .kind").text_content()
+    page.get_by_role("button", name="Single groups").click()
+    assert headings(page) == [own]
+    assert page.get_by_text("Of single groups", exact=True).is_visible()

@@ -14,7 +14,7 @@ from saltmine import CSalt, Primp
 from saltmine.fitted.summary import Summary
 from saltmine.report import model_html, render, write_report
 from saltmine.report.layout import kind_of_items, layout_of
-from saltmine.report.page import outline
+from saltmine.report.page import findings_html, outline
 from saltmine.report.payload import (
     LIMITS,
     MAX_LINES,
@@ -438,6 +438,19 @@ def test_mistakes_get_one_sentence(shop_model, tmp_path):
         write_report(shop_model, tmp_path / "none" / "report.html")
     with pytest.raises(TypeError, match="A report shows a fitted estimator of saltmine such as CSalt, not 'PCA'"):
         render(PCA().fit(pd.DataFrame({"a": [0, 1], "b": [1, 0]})))
+
+
+def test_findings_lead_to_their_patterns(shop_model):
+    summary = Summary(shop_model)
+    assert summary.findings
+    page = render(summary)
+    listed = re.search(r'<ol class="findings">(.*?)</ol>', page, re.DOTALL)[1].split("</li>")[:-1]
+    assert len(listed) == len(summary.findings)
+    for line, finding in zip(listed, summary.findings, strict=True):
+        assert finding.text in unescape(line)
+        assert (f'href="#pattern-{finding.pattern}"' in line) == (finding.pattern is not None)
+    few = findings_html(summary, {0})
+    assert set(re.findall(r"#pattern-(\d+)", few)) <= {"0"}
 
 
 def test_single_items_that_differ_are_told_without_scripts(shop_model):

@@ -81,6 +81,7 @@ def render(model: FittedModel | Summary, title: str | None = None, max_patterns:
         "facts": escape(" · ".join(data["facts"])),
         "source": escape(data["method_source"]),
         **{name: escape(text) for name, text in _meanings(data["tested"], data["exact"], len(data["classes"])).items()},
+        "findings": findings_html(summary, {pattern["number"] for pattern in data["patterns"]}),
         "outline": f'<ul class="outline">{lines}</ul>',
         "differences": differences_html(summary),
         "css": css,
@@ -156,15 +157,26 @@ def _users(summary: Summary, pattern: PatternSummary, max_classes: int) -> list[
     return [*texts, f"{rest} more {'class' if rest == 1 else 'classes'}"] if rest else texts
 
 
+def findings_html(summary: Summary, shown: set[int]) -> str:
+    """Return the findings as a list with links to the patterns that the page shows; nothing if there are none."""
+    lines = ""
+    for finding in summary.findings:
+        link = f' <a href="#pattern-{finding.pattern}">Pattern {finding.pattern}</a>'
+        linked = link if finding.pattern in shown else ""
+        lines += f"<li>{escape(finding.text)}{linked}</li>"
+    return f'<ol class="findings">{lines}</ol>' if lines else ""
+
+
 def differences_html(summary: Summary) -> str:
     """Return the section of single items that classes differ in; nothing where there is one class."""
     if len(summary.classes) < 2:
         return ""
     confirmed = summary.confirmed_differences
-    count, rest = len(confirmed), len(confirmed) - SHOWN_DIFFERENCES
+    count, compared = confirmed["item"].nunique(), len(confirmed)
     if count:
         lead = f"{count:,} {'item differs' if count == 1 else 'items differ'} between the classes (q at most {MAX_Q})"
-        lead += f"; the surest {SHOWN_DIFFERENCES} are here, all in differences.csv." if rest > 0 else "."
+        of_all = f"; the surest {SHOWN_DIFFERENCES} of {compared:,} differences are here, all in differences.csv."
+        lead += of_all if compared > SHOWN_DIFFERENCES else "."
     else:
         lead = f"No single item is shown to differ between the classes (q at most {MAX_Q})."
     lead += " One item at a time, whether or not it belongs to a pattern; each class against all other rows."

@@ -121,6 +121,9 @@ def _patterns(summary: Summary, shown_patterns: list[PatternSummary], kind: str)
             **_fields(pattern, "evidence", "gain", "stability"),
             "parts": [_part(summary, part, limit, position, layout) for part in pattern.parts],
             "heading": [[int(position[item]), role] for item, role in pattern.title],
+            "unconfirmed": pattern.unconfirmed,
+            "of_groups": summary.group_text(pattern) if pattern.groups else None,
+            **_having(model, pattern.number),
             "rows": np.searchsorted(rows, named).tolist(),
         }
         for pattern, named in zip(shown_patterns, using, strict=True)
@@ -129,6 +132,13 @@ def _patterns(summary: Summary, shown_patterns: list[PatternSummary], kind: str)
     shape = layout.shape if layout is not None else None
     items = {"names": names, "counts": counts}
     return {"patterns": patterns, "items": items, "rows": _rows(summary, rows), "limit": limit, "layout": shape}
+
+
+def _having(model: FittedModel, s: int) -> dict[str, list[int]]:
+    """Return how many rows of every class have all, and most, items of a pattern, where they were counted."""
+    if model.all_counts_ is None or model.most_counts_ is None:
+        return {}
+    return {"all": model.all_counts_[:, s].tolist(), "most": model.most_counts_[:, s].tolist()}
 
 
 def named_rows(usage: Bools, numbers: list[int]) -> list[Indices]:

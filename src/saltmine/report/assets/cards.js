@@ -125,6 +125,11 @@ function trust(pattern) {
     trustLine("Gain", EXPLAINED.gain, pattern.gain === null ? "–" : [`${figure(pattern.gain)} `, nats()]),
   ];
   if (pattern.carriers) lines.push(trustLine("Carriers", EXPLAINED.carriers, carrierNodes(pattern)));
+  if (pattern.all) {
+    const [all, most] = [sum(pattern.all), sum(pattern.most)];
+    lines.push(trustLine("All items", EXPLAINED.all, plural(all, "row")));
+    lines.push(trustLine("Most items", EXPLAINED.most, plural(most, "row")));
+  }
   if (data.refits)
     lines.push(
       trustLine(

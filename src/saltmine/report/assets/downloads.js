@@ -12,8 +12,9 @@ const csvOf = (rows) => "\ufeff" + rows.map((row) => row.map(csvCell).join(","))
 
 /** The same columns as model.patterns() and patterns.csv. */
 function patternsCsv() {
+  const counts = data.patterns.some((pattern) => pattern.all) ? ["all", "most"] : [];
   const perClass = classes.flatMap(({ label }) =>
-    ["usage", "support", "share", "lift"].map((name) => `${name}_${label}`),
+    ["usage", ...counts, "support", "share", "lift"].map((name) => `${name}_${label}`),
   );
   const figures = ["evidence", "gain", "p_value", "q_value", ...(data.refits ? ["stability"] : [])];
   const rows = data.patterns.flatMap((pattern) =>
@@ -28,7 +29,8 @@ function patternsCsvRow(pattern, part, k) {
     const used = pattern.usage[role];
     const support = used ? part.hits[role][k] / used : null;
     const share = shareOf(item, role);
-    return [used, support, share, support === null || !share ? null : support / share];
+    const having = pattern.all ? [pattern.all[role], pattern.most[role]] : [];
+    return [used, ...having, support, share, support === null || !share ? null : support / share];
   });
   const stability = data.refits ? [part.item_stability?.[k]] : [];
   return [

@@ -34,6 +34,7 @@ function partSection(part, pattern) {
     if (part.gain !== null) numbers.push(term(`gain ${figure(part.gain)}`, EXPLAINED.gain));
     if (part.stability != null) numbers.push(term(`came back ${percent(part.stability)}`, EXPLAINED.stability));
   }
+  if (isAdded(part) && pattern.unconfirmed.includes(part.role)) numbers.push("not confirmed");
   const tests = (part.owners || [part]).filter((owner) => owner.q_value !== null);
   if (tests.length) {
     const values = tests.slice(0, 3).map((owner) => probability(owner.q_value));

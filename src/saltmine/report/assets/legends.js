@@ -9,6 +9,8 @@ const EXPLAINED = {
   carriers:
     "Rows whose description the pattern would shorten if there were no other pattern, by the items that all classes " +
     "have in it.",
+  all: "Rows that have all items that all classes have in the pattern, whether or not they use it.",
+  most: "Rows that have more than half of the items that all classes have in the pattern.",
   stability: "Share of refits, on rows drawn anew, in which it was found again.",
   q:
     "Mostly, only: exact test that a larger share of the rows of the class carries the pattern than of all other rows. " +

@@ -35,6 +35,12 @@ function preparePrint() {
 function main() {
   for (const node of document.querySelectorAll("[data-needs-script]")) node.hidden = false;
   if (!severalClasses) for (const node of document.querySelectorAll("[data-classes]")) node.remove();
+  const optional = {
+    "[data-groups]": data.patterns.some((pattern) => pattern.of_groups),
+    "[data-having]": data.patterns.some((pattern) => pattern.all),
+  };
+  for (const [selector, wanted] of Object.entries(optional))
+    if (!wanted) for (const node of document.querySelectorAll(selector)) node.remove();
   // The colours of many classes are of all shades; more ink keeps the pale ones readable.
   if (classes.length > 8) document.documentElement.style.setProperty("--tint", "48%");
   makeThemeButton();

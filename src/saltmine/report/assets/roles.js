@@ -99,6 +99,7 @@ function headingText(pattern) {
 
 /** What a pattern is to the classes, in words with their marks. */
 function kindNodes(pattern) {
+  if (pattern.of_groups) return [el("bdi", {}, pattern.of_groups)];
   if (!severalClasses) return pattern.typical ? ["typical row"] : [];
   const owners = pattern.owners.map(([role]) => role);
   const common = [pattern.typical ? "typical row" : "shared"];
@@ -124,6 +125,7 @@ function partTitle(part) {
   const kind = part.kind === "only" ? "Only " : "Mostly ";
   if (part.owners) return [kind, ...classNames(part.owners.map((owner) => owner.role)), size];
   if (part.kind === "typical") return [mark(-1), "What most rows have", size];
+  if (part.kind === "group") return [mark(-1), "Items", size];
   if (part.role < 0) return [mark(-1), severalClasses ? "Shared items" : "Items", size];
   return isAdded(part) ? [className(part.role), " adds", size] : [kind, className(part.role), size];
 }

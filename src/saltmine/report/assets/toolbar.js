@@ -13,6 +13,7 @@ const SORTS = {
 };
 
 const KINDS = { typical: "Typical", shared: "Shared", mostly: "Mostly", only: "Only", added: "Added" };
+if (data.patterns.some((pattern) => pattern.of_groups)) KINDS.group = "Single groups";
 
 /** The kinds that there are in a pattern. */
 const kindsOf = (pattern) => [pattern.kind, ...(pattern.altered_by.length ? ["added"] : [])];
