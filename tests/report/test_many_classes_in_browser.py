@@ -152,3 +152,13 @@ def test_nothing_is_empty_at_first(visit, departments):
         }).every((card) => card.drawn)"""
     )
     assert seen
+
+
+def test_paper_shows_all_of_the_maps_and_no_buttons(visit, departments):
+    page = visit(departments, width=720)
+    page.emulate_media(media="print")
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    for frame in (".map-frame", ".onco-frame"):
+        assert page.locator(frame).evaluate("node => node.scrollHeight <= node.clientHeight + 1")
+    assert page.locator("button:not(.term):visible").count() == 0
