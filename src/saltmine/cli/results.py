@@ -49,7 +49,7 @@ def plain_values(summary: Summary, seconds: float) -> dict[str, Any]:
         "findings": findings,
         "method": type(model).__name__,
         "version": __version__,
-        "rows": len(summary.row_classes),
+        "rows": summary.n_rows,
         "columns": int(model.n_features_in_),
         "classes": {entry.label: entry.rows for entry in summary.classes},
         "groups": None if model.groups_ is None else {model.group_name_: len(set(model.groups_))},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,75 @@ def group_numbers(groups: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.in
     if len(found) == 1 and n_rows > 1:
         raise ValueError(f"All rows are in one group, {str(found[0])!r}, so nothing can be said; leave groups out.")
     return found, numbers
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The groups of rows.
+
+    Attributes
+    ----------
+    names : (g,) text
+    numbers : (m,) int
+        The number of each row's group.
+    noun : str
+        What a group is called, as "patient".
+    """
+
+    names: NDArray[Any]
+    numbers: NDArray[np.intp]
+    noun: str = "group"
+
+    @classmethod
+    def of(cls, groups: Any, n_rows: int) -> Grouping:
+        """Return the groups of rows; a Series brings the noun with its name."""
+        return cls(*group_numbers(groups, n_rows), str(getattr(groups, "name", "") or "group"))
+
+    def of_copies(self, rows: NDArray[np.intp]) -> Grouping:
+        """Return the groups of these rows."""
+        present, numbers = np.unique(self.numbers[rows], return_inverse=True)
+        return Grouping(self.names[present], numbers, self.noun)
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether every row is a group of its own."""
+        return len(np.unique(self.numbers)) == len(self.numbers)
+
+    @property
+    def of_rows(self) -> NDArray[Any]:
+        """The name of each row's group."""
+        return self.names[self.numbers]
+
+
+def row_counts(sample_weight: Any, numbers: NDArray[np.intp], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return how often every row occurs; a number stands for all rows.
+
+    Examples
+    --------
+    >>> row_counts([1.0, 0, 2], np.array([0, 0, 1]), np.array(["a", "b"])).tolist()
+    [1, 0, 2]
+    """
+    weights = np.asarray(sample_weight)
+    if weights.ndim == 0:
+        weights = np.full(len(numbers), weights)
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar: one per row, not {weights.ndim} dimensions.")
+    if len(weights) != len(numbers):
+        problem = f"sample_weight.shape == {weights.shape}, expected ({len(numbers)},)"
+        raise ValueError(f"{problem}: X has {len(numbers)} rows; give every row one weight.")
+    if weights.dtype.kind not in "biuf":
+        raise ValueError(f"sample_weight has {weights[0]!r}; weights are whole numbers, how often each row occurs.")
+    wrong = np.flatnonzero(~((weights >= 0) & (weights % 1 == 0)))
+    if len(wrong):
+        row = int(wrong[0])
+        problem = f"The weight of row {row} is {weights[row]}; weights are whole numbers of at least 0"
+        raise ValueError(f"{problem}, how often each row occurs: tests count rows.")
+    counts = weights.astype(np.int64)
+    absent = np.bincount(numbers, counts, minlength=len(classes)) == 0
+    if absent.any():
+        label = classes.tolist()[int(absent.argmax())]
+        raise ValueError(f"The weight of all rows of class {label!r} is zero; leave the class out.")
+    return counts
 
 
 def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:

@@ -28,6 +28,7 @@ class FittedModel(Protocol):
     class_counts_: Ints
     row_labels_: NDArray[Any]
     row_names_: NDArray[Any] | None
+    row_weights_: Ints | None
     groups_: NDArray[Any] | None
     group_name_: str
     usage_counts_: Ints

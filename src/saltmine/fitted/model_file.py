@@ -90,6 +90,8 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
     if estimator.groups_ is not None:
         arrays["row_groups"] = np.unique(estimator.groups_, return_inverse=True)[1]
         arrays["item_p_values"] = estimator._item_p_values
+    if estimator.row_weights_ is not None:
+        arrays["row_weights"] = estimator.row_weights_
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with atomic_write(path) as aside, aside.open("xb") as stream:
@@ -183,7 +185,8 @@ def _restore_facts(estimator: Any, header: dict[str, Any], arrays: Arrays) -> No
     estimator.classes_ = np.array(labels, dtype=dtype)
     row_classes = _counts(arrays, "row_classes", (m,))
     estimator.row_labels_ = estimator.classes_[row_classes]
-    estimator.class_counts_ = np.bincount(row_classes, minlength=c)
+    estimator.row_weights_ = _counts(arrays, "row_weights", (m,)) if "row_weights" in arrays else None
+    estimator.class_counts_ = np.bincount(row_classes, estimator.row_weights_, minlength=c).astype(np.int64)
     estimator._item_names = _names(header["item_names"], n, (str, int), "column names differ")
     estimator.row_names_ = _names(header["row_names"], m, (str,), "row names differ")
     features = _names(header["feature_names"], n, (str,), "names of features differ")

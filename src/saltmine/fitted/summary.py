@@ -64,6 +64,8 @@ class Summary:
     patterns : list of PatternSummary
     roles : list of str
         The roles of the table: one per class, and "common" last.
+    n_rows : int
+        Rows of the fit, each as often as it occurs.
     row_classes : (m,) int
         The class number of every row.
     hits : (c, entries) int
@@ -90,7 +92,8 @@ class Summary:
         names = [name for name in _NUMBERS if name in self.entries.columns]
         self.columns: dict[str, Floats] = {name: self.entries[name].to_numpy(np.float64) for name in names}
         self.row_classes = np.searchsorted(model.classes_, model.row_labels_)
-        self.density = float(model.item_counts_.sum() / (len(self.row_classes) * model.n_features_in_))
+        self.n_rows = int(model.class_counts_.sum())
+        self.density = float(model.item_counts_.sum() / (self.n_rows * model.n_features_in_))
         self.classes = _classes(model, self.row_classes)
         self.roles: list[str] = role_names(model.classes_).tolist()
         kinds = class_kinds(model)
@@ -212,7 +215,7 @@ class Summary:
         rest = len(self.classes) - len(named)
         more = f" and {rest} more {plural(rest, 'class')}" if rest else ""
         split = f" ({sizes}{more})" if len(self.classes) > 1 else ""
-        shape = [f"{counted(len(self.row_classes), 'row')}{split}", counted(int(self.model.n_features_in_), "column")]
+        shape = [f"{counted(self.n_rows, 'row')}{split}", counted(int(self.model.n_features_in_), "column")]
         groups = self.model.groups_
         of_groups = "" if groups is None else f"{counted(len(set(groups)), self.model.group_name_)}, which tests count"
         facts = [self.source, *shape, of_groups, f"{percent(self.density)} of the cells are ones"]
@@ -268,13 +271,15 @@ class Summary:
 
 
 def _classes(model: FittedModel, row_classes: Indices) -> list[ClassSummary]:
-    reached = np.bincount(row_classes[model.usage_[:, ~model.typical_].any(axis=1)], minlength=len(model.classes_))
+    weights = np.ones(len(row_classes)) if model.row_weights_ is None else model.row_weights_
+    using = model.usage_[:, ~model.typical_].any(axis=1)
+    reached = np.bincount(row_classes[using], weights[using], minlength=len(model.classes_))
     labels = [str(label) for label in model.classes_.tolist()]
     # Data without labels have one class, whose number means nothing to a reader.
     names = labels if len(labels) > 1 else ["all rows"]
     return [
-        ClassSummary(shorten(name, MAX_NAME), label, int(rows), int(using))
-        for name, label, rows, using in zip(names, labels, model.class_counts_, reached, strict=True)
+        ClassSummary(shorten(name, MAX_NAME), label, int(rows), int(users))
+        for name, label, rows, users in zip(names, labels, model.class_counts_, reached, strict=True)
     ]
 
 

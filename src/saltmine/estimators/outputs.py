@@ -1,0 +1,235 @@
+"""What every fitted estimator offers: tables, a summary, pictures, a report, a file, and stability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from numbers import Integral
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from saltmine.arrays import Bools, Indices
+from saltmine.data.labels import class_numbers, group_numbers
+from saltmine.data.validation import BinaryMatrix
+from saltmine.fitted.differences import difference_table
+from saltmine.fitted.kinds import class_kinds
+from saltmine.fitted.model_file import save_model
+from saltmine.fitted.pattern_table import pattern_table
+from saltmine.fitted.stability import Stability, bootstrap_rows, carried, compare
+from saltmine.fitted.summary import Summary
+from saltmine.parameters import is_real
+from saltmine.plots import Plots
+from saltmine.report import model_html, write_report
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Outputs(BaseEstimator):
+    """The part of an estimator that shows and stores what a fit found."""
+
+    def patterns(self) -> pd.DataFrame:
+        """Return the patterns as a tidy table, one row per pattern, item and role.
+
+        Returns
+        -------
+        DataFrame with the columns
+
+            - ``pattern``: number of the pattern: the typical row first, then the one that covers most cells;
+            - ``item``: column name, or column number where the data had no names;
+            - ``role``: "common" for shared items, else the class that the row is about, as text ("class common" for a
+              class of that very name); a pattern that is mostly of several classes has rows for each of them;
+            - ``kind``: "mostly" if the class is shown to use the pattern more than the others (``q_value`` at most
+              ``alpha``), and the share of its rows that carry it is at least twice that of all other rows together;
+              "only" if, beyond that, no more rows outside carry it than there would be if its items occurred
+              independently there, and the share of rows that have most of its items is at most a tenth there;
+              "typical" for what two in five rows or more use without evidence that its items go together; "group"
+              for what one group of rows has, or too few to show anything (after a fit with groups); "shared" for all
+              other patterns; "added" for items that a class adds to a pattern;
+            - ``evidence``: minus the logarithm (nats) of a bound on the probability that chance shows as much; for
+              added items ``-log(q_value)``;
+            - ``gain``: nats by which the description would be longer without the pattern, and for added items without
+              all that the class adds to it;
+            - ``p_value``, ``q_value``: exact test of what is said of the class, and its correction by Benjamini and
+              Hochberg for all such tests of the model; NaN for shared items. "mostly" and "only": a larger share of
+              the rows of the class carries the pattern than of all other rows together, among all rows as well as
+              among rows of about the same size. "added", one test for all items that the class adds: its carriers have
+              them more often than those of the other classes that do not add them. As if rows, or the groups of the
+              fit, were independent;
+            - ``stability``: share of refits in which the item came back in this role (after `assess_stability`);
+            - ``usage_<class>``: rows of the class that use the pattern;
+            - ``all_<class>``, ``most_<class>``: rows of the class that have all, and more than half, of the items that
+              classes share in the pattern, whether they use it or not (not where data is read lazily);
+            - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern);
+            - ``share_<class>``: share of all rows of the class that have the item;
+            - ``lift_<class>``: support divided by share: how many times more frequent the item is with the pattern.
+        """
+        check_is_fitted(self)
+        return pattern_table(self)
+
+    def summary(self) -> Summary:
+        """Return what the model found: a headline, at most ten findings, and a table with one row per pattern.
+
+        All of it is confirmed: what the tests do not show is not said. Printed, it is the headline and the findings.
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> summary = CSalt(random_state=0).fit(p.X, p.y).summary()
+        >>> len(summary.findings) <= 10, len(summary.table) == len(summary.patterns)
+        (True, True)
+        """
+        check_is_fitted(self)
+        return Summary(self)
+
+    def differences(self, max_p: float = 0.05) -> pd.DataFrame:
+        """Return the single items that classes differ in, whether or not they belong to a pattern.
+
+        Parameters
+        ----------
+        max_p : float
+            Largest p-value that is listed; 1 lists every test.
+
+        Returns
+        -------
+        DataFrame with a row per item and class, the surest first, and the columns
+
+            - ``item``: column name, or column number where the data had no names;
+            - ``class``: the class that is compared with all other rows; of two classes the one with the larger share;
+            - ``rows``, ``share``: rows of the class that have the item, and their share of the class;
+            - ``rows_elsewhere``, ``share_elsewhere``: the same of all other rows;
+            - ``odds_ratio``, ``odds_low``, ``odds_high``: odds of the item in the class divided by those elsewhere, one
+              half added to every count, and both ends of the 95 % interval;
+            - ``p_value``, ``q_value``: Fisher's exact test, two-sided, as if rows were independent, and its correction
+              by Benjamini and Hochberg for all items and classes. After a fit with groups the test counts groups, and
+              compares groups of several classes with themselves.
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> differences = CSalt(random_state=0).fit(p.X, p.y).differences()
+        >>> bool(differences["q_value"].is_monotonic_increasing)
+        True
+        """
+        check_is_fitted(self)
+        if not is_real(max_p) or not 0 < max_p <= 1:
+            raise ValueError(f"max_p must be a probability of at most 1, as 0.05, not {max_p!r}.")
+        return difference_table(self, max_p)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file that `saltmine.load` reads; an existing file is replaced as a whole."""
+        check_is_fitted(self)
+        if type(self).__name__ != self._kind:
+            raise TypeError(f"{type(self).__name__} cannot be saved: load would not know it, only {self._kind} itself.")
+        save_model(self, self._kind, path)
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures of the model: ``plot.usage()``, ``.patterns()``, ``.wordcloud(pattern)``, ``.history()``."""
+        check_is_fitted(self)
+        return Plots(self)
+
+    def _repr_html_inner(self) -> str:
+        """Show a fitted model in a notebook by what it found, any other by its parameters."""
+        if not hasattr(self, "classes_"):
+            return str(super()._repr_html_inner())
+        return model_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+    def report(self, path: str | PathLike[str], title: str | None = None) -> None:
+        """Write the model as one HTML page that needs nothing else: patterns, who uses them, how far to trust them."""
+        check_is_fitted(self)
+        write_report(self, path, title)
+
+    def assess_stability(
+        self,
+        X: Any,
+        y: Any = None,
+        refits: int = 20,
+        random_state: Any = None,
+        on_refit: Callable[[int], object] | None = None,
+        groups: Any = None,
+    ) -> Stability:
+        """Fit again on rows drawn with replacement and say how often each pattern and alteration comes back.
+
+        The result is kept as `stability_`; `patterns` then has a column of it.
+
+        Parameters
+        ----------
+        X, y : the data of the fit
+        refits : int
+            How many times to draw and fit; as many rows are drawn of every class as it has.
+        random_state : int, RandomState or None
+        on_refit : callable, optional
+            Called with the number of refits that are done, after each.
+        groups : (m,) labels, optional
+            What rows belong together, as samples of one patient: whole groups are drawn then. Those of the fit, if not
+            given.
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> model.assess_stability(p.X, p.y, refits=2, random_state=0).patterns.shape == (model.n_components_,)
+        True
+        """
+        check_is_fitted(self)
+        if not isinstance(refits, Integral) or isinstance(refits, bool) or refits < 1:
+            raise ValueError(f"refits must be a whole number of at least 1, not {refits!r}.")
+        rows = self._binary_rows(X, reset=False)
+        if rows.shape[0] != len(self.row_labels_):
+            raise ValueError(
+                f"The model was fitted on {len(self.row_labels_)} rows, not {rows.shape[0]}; pass the same data."
+            )
+        if y is not None:
+            classes, numbers = class_numbers(y, rows.shape[0])
+            if not np.array_equal(classes[numbers], self.row_labels_):
+                raise ValueError("y differs from the labels of the fit; pass the same data in the same order.")
+        rng = np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        groups = self.groups_ if groups is None else groups
+        together = None if groups is None else group_numbers(groups, rows.shape[0])[1]
+        copies = np.repeat(np.arange(rows.shape[0]), 1 if self.row_weights_ is None else self.row_weights_)
+        together = None if together is None else together[copies]
+        again = self._refits(rows[copies], self.row_labels_[copies], refits, rng, on_refit, together)
+        stability = compare(self.components_, self.alterations_, class_kinds(self) != "", again)
+        self.stability_ = stability
+        return stability
+
+    def _refits(
+        self,
+        rows: BinaryMatrix,
+        labels: NDArray[Any],
+        refits: int,
+        rng: np.random.Generator,
+        on_refit: Callable[[int], object] | None,
+        groups: Indices | None,
+    ) -> Iterator[Bools]:
+        """Fit on rows drawn anew, time after time, and yield what the patterns carry."""
+        numbers = np.searchsorted(self.classes_, labels)
+        quiet = {"binarize": None, "verbose": 0, "callback": None}
+        random = "random_state" in self.get_params(deep=False)
+        for done in range(1, refits + 1):
+            drawn = bootstrap_rows(numbers, rng, groups)
+            again = clone(self).set_params(**quiet)
+            if random:
+                again.set_params(random_state=int(rng.integers(np.iinfo(np.int32).max)))
+            again.fit(rows[drawn], labels[drawn], groups=None if groups is None else groups[drawn])
+            if on_refit is not None:
+                on_refit(done)
+            yield carried(again.components_, again.alterations_, class_kinds(again) != "")
