@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import fisher_exact
 
 from saltmine.arrays import Bools
+from saltmine.datasets import swap
+from saltmine.fitted.findings import Finding
+from saltmine.fitted.summary import Summary
 
 ADDED, OF_A_CLASS = "added", ("only", "mostly")
 CLAIMS = (*OF_A_CLASS, ADDED)
@@ -126,3 +130,30 @@ def is_confirmed(claim: Claim, X: Bools, y: NDArray[np.str_], uses: Bools | None
     inside = y == claim.role
     counts = [[int((looked_at & side & hit).sum()) for hit in (hits, ~hits)] for side in (inside, ~inside)]
     return bool(fisher_exact(counts, alternative="greater").pvalue <= LEVEL)
+
+
+def is_confirmed_finding(
+    finding: Finding, summary: Summary, claims: Sequence[Claim], X: Bools, y: NDArray[np.str_]
+) -> bool | None:
+    """Test a finding about a class on new rows as `is_confirmed` does; None for what is shared (`go_together`)."""
+    if finding.role < 0:
+        return None
+    role = summary.classes[finding.role].label
+    if finding.pattern is not None:
+        found = [claim for claim in claims if (claim.pattern, claim.role) == (finding.pattern, role)]
+        return all(is_confirmed(claim, X, y) for claim in found if claim.kind == finding.kind)
+    has, inside = X[:, finding.items[0]] > 0, y == role
+    counts = [[int((side & hit).sum()) for hit in (has, ~has)] for side in (inside, ~inside)]
+    side = "less" if "is rarer in" in finding.text else "greater"
+    return bool(fisher_exact(counts, alternative=side).pvalue <= LEVEL)
+
+
+def go_together(X: sp.csr_array, patterns: Sequence[NDArray[np.intp]], seed: int) -> list[bool]:
+    """Say of every set of items whether pairs of them are more frequent than in all of 19 swaps, a test at 5 %."""
+
+    def pairs(rows: sp.csr_array) -> NDArray[np.int64]:
+        hits = [np.asarray(rows[:, items].sum(axis=1), dtype=np.int64).ravel() for items in patterns]
+        return np.array([(counts**2).sum() for counts in hits])
+
+    most = np.max([pairs(swap(X, 20 * seed + k)) for k in range(round(1 / LEVEL) - 1)], axis=0)
+    return [bool(more) for more in pairs(X) > most]
