@@ -97,7 +97,7 @@ def assert_only_a_typical_row(model):
     assert set(table["kind"]) == {"typical"}
     assert set(table["role"]) == {"common"}
     assert sorted(table["item"]) == np.flatnonzero(model.components_[0]).tolist()
-    said = Summary(model).answer
+    said = Summary(model).headline
     assert said.startswith("No pattern was found beside the typical row. The typical row has ")
     assert f" The typical row has {len(table)} items (" in said
 
@@ -140,7 +140,7 @@ def test_a_pattern_beside_frequent_items_is_found_without_them(seed):
         assert not model.alterations_.any()
         table = model.patterns()
         assert table.groupby("pattern")["kind"].agg(set).tolist() == [{"typical"}, {"shared"}]
-        said = Summary(model).answer
+        said = Summary(model).headline
         assert said.startswith("1 pattern")
         assert " The typical row has 12 items (" in said
 
@@ -172,7 +172,7 @@ def test_what_a_class_adds_to_the_typical_row_does_not_make_it_a_pattern():
     table = model.patterns()
     assert set(table["kind"]) == {"typical", "added"}
     assert set(table[table["kind"] == "added"]["role"]) == {"b"}
-    assert Summary(model).answer.endswith("; 1 class adds items to it.")
+    assert "; 1 class adds items to it." in Summary(model).headline
 
 
 def test_a_stricter_alpha_keeps_fewer_patterns_and_the_evidence_is_told():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table as Grid
 from rich.text import Text
 
 from saltmine.cli.apply import usage_table
@@ -119,8 +120,9 @@ def print_summary(summary: Summary, folder: Path) -> None:
         parts += [Text(), _finding_grid(summary)]
     if summary.patterns:
         length, without = summary.model.description_length_, summary.model.null_description_length_
-        saved = f"{1 - length / without:.1%} less than without patterns"
-        parts += [Text(f"Described in {length:,.0f} nats, {saved}.\n"), _pattern_grid(summary, width)]
+        saved = f"{percent(1 - length / without)} less than without patterns (a nat is 1.44 bits)"
+        parts += [Text(f"\nDescribed in {length:,.0f} nats, {saved}. Rows that use each pattern:\n")]
+        parts.append(_pattern_grid(summary, width))
         more = len(summary.patterns) - SHOWN_PATTERNS
         if more > 0:
             parts.append(Text(f"... and {more} more {plural(more, 'pattern')}."))
@@ -130,11 +132,11 @@ def print_summary(summary: Summary, folder: Path) -> None:
 
 
 def _finding_grid(summary: Summary) -> Any:
-    grid = simple_grid(show_header=False)
+    grid = Grid.grid(padding=(0, 1))
     grid.add_column(justify="right")
     grid.add_column(ratio=1)
     for number, finding in enumerate(summary.findings, start=1):
-        grid.add_row(str(number), Text(finding.text))
+        grid.add_row(f"{number}.", Text(finding.text))
     return grid
 
 

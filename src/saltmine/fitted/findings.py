@@ -175,7 +175,7 @@ def _of_class(summary: Summary, pattern: PatternSummary, part: Part) -> Finding:
     own, elsewhere = int(model.carrier_counts_[a, s]), int(model.carrier_counts_[:, s].sum())
     elsewhere -= own
     what = f"{part.kind.capitalize()} in {class_in_sentence(summary.classes[a].name)}: {_items(summary, part)}"
-    text = f"{what}; {_share(own, rows)} fit it, {_share(elsewhere, others)} {_elsewhere(summary, a)}"
+    text = f"{what}; {_share(own, rows)} have enough of them, {_share(elsewhere, others)} {_elsewhere(summary, a)}"
     if model.most_counts_ is not None:
         most = int(model.most_counts_[:, s].sum() - model.most_counts_[a, s])
         text += f", where {most:,} {'has' if most == 1 else 'have'} most of the items" if most else ""
