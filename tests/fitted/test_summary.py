@@ -147,8 +147,7 @@ def _typical(usage, size=3, altered_by=()):
         (
             ["u", "v", "w", "x", "y", "z"],
             [_pattern(np.eye(6, dtype=int)[k].tolist(), (k, "only"), altered_by=[k]) for k in range(6)],
-            "6 patterns: 1 is only in class u, 1 is only in class v, 1 is only in class w, 1 is only in class x, "
-            "2 are only in another class; 6 classes add items to 6 of them.",
+            "6 patterns: 6 are only in one class each; 6 classes add items to 6 of them.",
         ),
     ],
 )

@@ -121,15 +121,14 @@ def _shared_patterns(classes: Sequence[ClassSummary], patterns: Sequence[Pattern
 
 
 def _patterns_of_classes(classes: Sequence[ClassSummary], patterns: Sequence[PatternSummary]) -> list[str]:
-    """Return the numbers of patterns that belong to classes as text; only the most frequent by name."""
+    """Return the numbers of patterns that belong to classes as text; the classes by name if they are few."""
     single = Counter(pattern.owners[0] for pattern in patterns if len(pattern.owners) == 1)
     several = sum(len(pattern.owners) > 1 for pattern in patterns)
     ranked = sorted(single, key=lambda owner: (-single[owner], owner))
-    named, rest = ranked[:MAX_CLASSES_IN_ANSWER], ranked[MAX_CLASSES_IN_ANSWER:]
-    counts = [(single[owner], f"{owner[1]} in {class_in_sentence(classes[owner[0]].name)}") for owner in named]
-    if rest:
-        kinds = " or ".join(kind for kind in (MOSTLY, ONLY) if any(kind == owner[1] for owner in rest))
-        counts.append((sum(single[owner] for owner in rest), f"{kinds} in another class"))
+    counts = [(single[owner], f"{owner[1]} in {class_in_sentence(classes[owner[0]].name)}") for owner in ranked]
+    if len(ranked) > MAX_CLASSES_IN_ANSWER:
+        kinds = " or ".join(kind for kind in (MOSTLY, ONLY) if any(kind == owner[1] for owner in ranked))
+        counts = [(sum(single.values()), f"{kinds} in one class each")]
     if several:
         counts.append((several, f"{MOSTLY} in some of the {len(classes)} classes"))
     return [f"{count} {be(count)} {what}" for count, what in counts]
