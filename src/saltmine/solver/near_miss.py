@@ -31,9 +31,10 @@ def strongest_pair(rows: BinaryMatrix) -> tuple[list[int], int, float] | None:
     cells = rows[:, items].astype(np.float32)
     together = np.asarray((cells.T @ cells).todense() if not isinstance(cells, np.ndarray) else cells.T @ cells)
     first, second = np.triu_indices(len(items), k=1)
-    if not len(first):
+    if together[first, second].max(initial=0) < 2:
         return None
     surplus = _surplus(together[first, second], counts[items][first], counts[items][second], rows.shape[0])
+    surplus[together[first, second] < 2] = -np.inf
     best = np.argsort(-surplus, kind="stable")[:MAX_PAIRS]
     strata = _strata(rows)
     log_p = np.array([_log_p(rows, int(items[first[k]]), int(items[second[k]]), strata) for k in best])
