@@ -3,7 +3,7 @@
 const cards = [];
 
 // Cards that are drawn with the page; the others are drawn two screens before they are reached.
-const FIRST_CARDS = 3;
+const FIRST_CARDS = 12;
 
 function makeCards() {
   for (const pattern of data.patterns) cards.push(makeCard(pattern));
@@ -15,16 +15,8 @@ function makeCards() {
     { rootMargin: "200%" },
   );
   for (const card of cards) watcher.observe(card.node);
-  drawFirstCards();
-}
-
-/** Draw the first cards and all that lie on the first two screens. */
-function drawFirstCards() {
   cards.slice(0, FIRST_CARDS).forEach(drawCard);
-  for (const card of cards.slice(FIRST_CARDS)) {
-    if (card.node.getBoundingClientRect().top > 2 * innerHeight) break;
-    drawCard(card);
-  }
+  for (const card of cards.slice(FIRST_CARDS)) card.node.classList.add("later");
 }
 
 const leftOutText = () =>

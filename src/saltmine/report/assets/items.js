@@ -22,6 +22,7 @@ function itemLists(pattern) {
     legendEntry(barSample(colourOf(-1)), "share of the rows that use the pattern that have the item (support)"),
     legendEntry(tickSample(), `share of all rows${whose} that have it`),
   );
+  key.classList.add("items-legend");
   const list = el("div", { class: "parts" });
   const lists = shortList(list, parts.length, FIRST_PARTS, (k) => partSection(parts[k], pattern), rest);
   return figureOf(`the items of pattern ${pattern.number}`, `pattern-${pattern.number}-items`, lists, key);
