@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from saltmine.nouns import counted
+
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
@@ -47,17 +49,6 @@ class Progress:
     objective: float
     phase: str = "relaxed"
     done: float = 0.0
-
-
-def patterns_text(count: int) -> str:
-    """Return a number of patterns as text.
-
-    Examples
-    --------
-    >>> patterns_text(1), patterns_text(0)
-    ('1 pattern', '0 patterns')
-    """
-    return f"{count:,} pattern{'' if count == 1 else 's'}"
 
 
 def time_left(elapsed: float, done: float) -> str:
@@ -135,7 +126,7 @@ class ProgressBar:
 
     def show(self, now: Progress) -> None:
         """Update the bar of the restart."""
-        rank, step, value = patterns_text(now.rank), "searching", f"objective {now.objective:,.4g}"
+        rank, step, value = counted(now.rank, "pattern"), "searching", f"objective {now.objective:,.4g}"
         if now.phase == "relaxed":
             rank, step = f"rank {now.rank}", f"iteration {now.iteration:,}/{now.max_iter:,}"
             value = f"objective {now.objective:,.1f}"

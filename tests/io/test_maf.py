@@ -103,12 +103,11 @@ def test_samples_of_the_sheet_without_mutations_are_rows_without_items(tmp_path,
     assert table.X.toarray().tolist() == [[1, 0], [0, 1], [1, 0], [0, 0], [0, 0]]
     assert "Kept 2 samples of samples.tsv without any mutation in the data, as rows without items." in table.notes
     sheet.write_text("sample\tclass\ns4\tz\ns1\tx\ns2\ty\ns3\ty\n")
-    empty = "No sample of the class 'z' is in the data; is a file with its mutations missing?"
-    assert read(maf_path, labels=sheet).notes[-1] == empty
-    assert (
-        "Kept 1 sample of samples.tsv without any mutation in the data, as a row without items."
-        in read(maf_path, labels=sheet).notes
-    )
+    empty = "no sample of the class 'z' has a mutation in the data; give its file too, as z=FILE, or remove its lines"
+    assert empty in refusal(maf_path, labels=sheet)
+    sheet.write_text("sample\tclass\ns4\tx\ns1\tx\ns2\ty\ns3\ty\n")
+    one = "Kept 1 sample of samples.tsv without any mutation in the data, as a row without items."
+    assert one in read(maf_path, labels=sheet).notes
 
 
 def test_samples_without_a_class_can_be_left_out(tmp_path, maf_path):

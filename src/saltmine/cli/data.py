@@ -17,7 +17,8 @@ from saltmine.cli.output import Notes
 from saltmine.io import ReadError, Table, read
 from saltmine.io.class_files import ClassFiles
 from saltmine.io.registry import format_of, has_known_suffix
-from saltmine.io.table import counted, no_such_column
+from saltmine.io.table import no_such_column
+from saltmine.nouns import counted
 from saltmine.preprocessing import Prepare
 
 # With more classes than this and fewer than five rows per class, the labels are probably not classes.

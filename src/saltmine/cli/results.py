@@ -12,8 +12,9 @@ from saltmine.cli.apply import usage_table
 from saltmine.cli.output import as_json, print_rich, simple_grid, terminal_width
 from saltmine.fitted.parts import PatternSummary
 from saltmine.fitted.summary import MAX_Q, Summary
-from saltmine.fitted.wording import percent, plural, probability
+from saltmine.fitted.wording import percent, probability
 from saltmine.io import Table
+from saltmine.nouns import plural
 from saltmine.report import write_report
 from saltmine.version import __version__
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from joblib import effective_n_jobs
 
-from saltmine.progress import Listener, OnStep, Progress, ProgressBar, patterns_text
+from saltmine.nouns import counted
+from saltmine.progress import Listener, OnStep, Progress, ProgressBar
 
 if TYPE_CHECKING:
     from saltmine.estimators.base import PatternModel
@@ -103,7 +104,7 @@ def best_of_runs(
         def run(restart: int, seed: int) -> AnyResult:
             found = search(restart, seed, tell)
             if bar is not None:
-                bar.finish(restart, patterns_text(found.rank), found.length)
+                bar.finish(restart, counted(found.rank, "pattern"), found.length)
             return found
 
         return min(restarts.run(run, seeds), key=lambda found: found.score)

@@ -10,7 +10,8 @@ import numpy as np
 
 from saltmine.arrays import Indices
 from saltmine.fitted.kinds import ADDED, GROUP, MOSTLY, ONLY, SHARED, TYPICAL
-from saltmine.fitted.wording import class_in_sentence, counted, listed, percent, probability
+from saltmine.fitted.wording import class_in_sentence, listed, percent, probability
+from saltmine.nouns import counted
 
 if TYPE_CHECKING:
     # The module imports this one.

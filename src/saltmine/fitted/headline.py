@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from saltmine.fitted.kinds import GROUP, MOSTLY, ONLY, TYPICAL
 from saltmine.fitted.parts import ClassSummary, PatternSummary
-from saltmine.fitted.wording import be, class_in_sentence, counted, percent, plural
+from saltmine.fitted.wording import be, class_in_sentence, percent
+from saltmine.nouns import counted, plural
 
 # Evidence in nats of what chance shows with a probability that may be above 0.01.
 LITTLE_EVIDENCE = 4.6

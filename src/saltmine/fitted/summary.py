@@ -21,13 +21,12 @@ from saltmine.fitted.pattern_table import pattern_table
 from saltmine.fitted.wording import (
     MAX_NAME_IN_SENTENCE,
     class_in_sentence,
-    counted,
     listed,
     percent,
-    plural,
     shorten,
     significant,
 )
+from saltmine.nouns import counted, plural
 
 _NUMBERS = ("evidence", "gain", "p_value", "q_value", "stability")
 # Characters of an item or class name.

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError, choose_separator, load_text, reading, records, suffix_of
-from saltmine.io.table import DROP_UNLABELLED, ColumnArg, counted, is_missing, no_such_column, without_class
+from saltmine.io.table import DROP_UNLABELLED, ColumnArg, is_missing, no_such_column, without_class
 from saltmine.names import as_text
+from saltmine.nouns import counted
 
 _CLASS_COLUMNS = ("class", "label", "target", "y")
 _GROUP_COLUMNS = ("patient", "group", "subject", "donor")
@@ -209,7 +210,7 @@ class _Sheet:
         if added:
             samples = f"{counted(added, 'sample')} of {self.name} without any mutation in the data"
             self.notes.append(f"Kept {samples}, as {'rows' if added > 1 else 'a row'} without items.")
-            self._note_empty_classes(rows, labels)
+            self._check_empty_classes(rows, labels)
         groups = None if self.group_column is None else as_text(self._group(row) for row in kept)
         return RowLabels(
             y=np.array([label for label in labels if label is not None], dtype=str),
@@ -220,11 +221,12 @@ class _Sheet:
             notes=(*self.notes, *without_class(len(rows) - len(kept))),
         )
 
-    def _note_empty_classes(self, rows: list[_Row], labels: list[str | None]) -> None:
-        """Note the classes of which the data has no row; perhaps their file was forgotten."""
+    def _check_empty_classes(self, rows: list[_Row], labels: list[str | None]) -> None:
+        """Refuse classes of which the data has no row: their file was forgotten, or they belong to other data."""
         present = {label for row, label in zip(rows, labels, strict=True) if row.row >= 0}
         for label in sorted({label for label in labels if label is not None} - present):
-            self.notes.append(f"No sample of the class {label!r} is in the data; is a file with its mutations missing?")
+            way_out = f"give its file too, as {label}=FILE, or remove its lines from the sheet"
+            raise ReadError(f"no sample of the class {label!r} has a mutation in the data; {way_out}.")
 
     def _checked_label(self, row: _Row, drop_unlabelled: bool) -> str | None:
         """Return the class of a row; None to leave the row out."""

@@ -22,7 +22,6 @@ from saltmine.io.table import (
     ColumnArg,
     PathArg,
     Table,
-    counted,
     drop_rare,
     drop_unlabelled_rows,
     is_missing,
@@ -31,6 +30,7 @@ from saltmine.io.table import (
     no_such_column,
 )
 from saltmine.names import as_text
+from saltmine.nouns import counted
 
 _SAMPLE = "Tumor_Sample_Barcode"
 _GENE = "Hugo_Symbol"

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError
+from saltmine.nouns import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,18 +118,6 @@ def missing_mask(values: NDArray[Any]) -> NDArray[np.bool_]:
     if values.dtype.kind in "biu":
         return np.zeros(len(values), dtype=bool)
     return np.array([is_missing(value) for value in values.tolist()], dtype=bool)
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(2, "class"), counted(1200, "item")
-    ('1 row', '2 classes', '1,200 items')
-    """
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}"
 
 
 def without_class(count: int) -> tuple[str, ...]:
