@@ -15,16 +15,8 @@ from saltmine.fitted.summary import Summary
 from saltmine.report import model_html, render, write_report
 from saltmine.report.layout import kind_of_items, layout_of
 from saltmine.report.page import findings_html, outline
-from saltmine.report.payload import (
-    LIMITS,
-    MAX_LINES,
-    MAX_NAMED,
-    ROW_LIMITS,
-    named_rows,
-    payload,
-    share_of_ones_covered,
-    usage_lines,
-)
+from saltmine.report.payload import LIMITS, payload, share_of_ones_covered
+from saltmine.report.rows import MAX_LINES, MAX_NAMED, ROW_LIMITS, named_rows, usage_lines
 from tests.helpers.report_models import NASTY, baskets, baskets_model, nasty_model, planted_model
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import asdict
 from datetime import date
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from saltmine.arrays import Bools, Indices, Ints
 from saltmine.colours import SHARED as SHARED_COLOUR
@@ -18,6 +16,7 @@ from saltmine.fitted.parts import Part, PatternSummary
 from saltmine.fitted.summary import Summary
 from saltmine.fitted.wording import significant
 from saltmine.report.layout import Layout, kind_of_items, layout_of
+from saltmine.report.rows import MAX_ROW_NAME, as_base64, named_rows, usage_lines
 from saltmine.version import __version__
 
 # Items shown of a part: the first of these limits with which all of them take less than the budget of characters.
@@ -27,12 +26,6 @@ BUDGET = 2_500_000
 PICTURE_BUDGET = 1_200_000
 # Items shown where there is no pattern.
 DIFFERENCES = 12
-# More lines of usage than a screen has pixels; beyond it, a line stands for several rows.
-MAX_LINES = 2000
-MAX_ROW_NAME = 120
-# Rows named on the card of a pattern: the first of these limits with which all cards name at most MAX_NAMED rows.
-ROW_LIMITS = (200, 100, 50, 20, 10)
-MAX_NAMED = 20_000
 # Rows multiplied at a time.
 _CHUNK = 1000
 
@@ -91,6 +84,11 @@ def _method(model: FittedModel) -> str:
     return f"{type(model).__name__}({', '.join(changed)})"
 
 
+def _owner(pattern: PatternSummary, class_counts: Ints) -> int:
+    """Return the class that a pattern belongs to, of several the one that uses it most; -1 if it is shared."""
+    return max((a for a, _ in pattern.owners), key=lambda a: pattern.usage[a] / class_counts[a], default=-1)
+
+
 def _differences(summary: Summary) -> list[dict[str, Any]]:
     """Return the items whose shares differ most between the classes; with one class, the most frequent items."""
     counts = summary.model.item_counts_
@@ -141,22 +139,6 @@ def _having(model: FittedModel, s: int) -> dict[str, list[int]]:
     return {"all": model.all_counts_[:, s].tolist(), "most": model.most_counts_[:, s].tolist()}
 
 
-def named_rows(usage: Bools, numbers: list[int]) -> list[Indices]:
-    """Return for every pattern the first rows that use it, fewer of them where there are many patterns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> [rows.tolist() for rows in named_rows(np.array([[True, False], [True, True]]), [0, 1])]
-    [[0, 1], [1]]
-    """
-    using = [np.flatnonzero(usage[:, number]) for number in numbers]
-    for limit in ROW_LIMITS:
-        if sum(min(len(rows), limit) for rows in using) <= MAX_NAMED:
-            break
-    return [rows[:limit] for rows in using]
-
-
 def _rows(summary: Summary, rows: Indices) -> dict[str, Any]:
     """Return names (or numbers) and classes of rows."""
     names = summary.model.row_names_
@@ -189,7 +171,7 @@ def _part(summary: Summary, part: Part, limit: int, position: Indices, layout: L
         data["item_stability"] = [significant(share, digits=3) for share in summary.columns["stability"][kept]]
     if layout is not None:
         # A bit for every place.
-        data["places"] = _base64(np.packbits(np.isin(np.arange(layout.n_places), layout.place[part.items])))
+        data["places"] = as_base64(np.packbits(np.isin(np.arange(layout.n_places), layout.place[part.items])))
     return data
 
 
@@ -229,65 +211,3 @@ def _covered_cells(usage: Bools, patterns: Bools) -> int:
 def _distinct(rows: Bools) -> tuple[Bools, Indices]:
     packed, counts = np.unique(np.packbits(rows, axis=1), axis=0, return_counts=True)
     return np.unpackbits(packed, axis=1, count=rows.shape[1]).astype(bool), counts
-
-
-# ---------------------------------------------------------------------- usage
-
-
-def usage_lines(
-    usage: Bools,
-    row_classes: Indices,
-    usage_counts: Ints,
-    row_names: NDArray[Any] | None,
-    numbers: Indices | None = None,
-    owners: Indices | None = None,
-) -> dict[str, Any]:
-    """Return the usage as lines of shares from 0 to 255, class by class.
-
-    ``numbers`` are the patterns to show, by default all, and ``owners`` the classes that they belong to, -1 for none.
-    ``patterns`` is their order and ``rows`` that of the rows (None where a line stands for several); ``cells`` holds
-    one byte per line and pattern, line after line, in base64.
-    """
-    sizes = np.bincount(row_classes, minlength=len(usage_counts))
-    numbers = np.arange(usage.shape[1]) if numbers is None else numbers
-    owners = np.full(len(numbers), -1) if owners is None else owners
-    patterns = numbers[pattern_order(usage_counts[:, numbers], owners)]
-    ordered = usage[:, patterns]
-    # Rows by class, then like words in a dictionary whose first letter is the first pattern.
-    rows = np.lexsort([*np.packbits(~ordered, axis=1).T[::-1], row_classes])
-    per_line = max(1, -(-len(rows) // MAX_LINES))
-    begins = np.cumsum(sizes) - sizes
-    # Lines end with their class.
-    starts = np.concatenate([np.arange(*ends, per_line) for ends in zip(begins, begins + sizes, strict=True)])
-    counts = np.diff([*starts, len(rows)])[:, None]
-    shares = np.add.reduceat(ordered[rows].astype(np.float32), starts, axis=0) / counts
-    one_each = per_line == 1
-    return {
-        "patterns": patterns.tolist(),
-        "lines": (-(-sizes // per_line)).tolist(),
-        "rows_per_line": per_line,
-        "rows": rows.tolist() if one_each else None,
-        "names": [str(row_names[k])[:MAX_ROW_NAME] for k in rows] if one_each and row_names is not None else None,
-        "cells": _base64(np.round(255 * shares).astype(np.uint8)),
-    }
-
-
-def pattern_order(usage_counts: Ints, owners: Indices) -> Indices:
-    """Return the order of the patterns: shared ones (owner -1) first, then class by class, frequent ones first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pattern_order(np.array([[0, 3, 5, 4], [2, 0, 4, 6]]), np.array([1, 0, -1, -1])).tolist()
-    [3, 2, 1, 0]
-    """
-    return np.lexsort([-usage_counts.sum(axis=0), owners])
-
-
-def _owner(pattern: PatternSummary, class_counts: Ints) -> int:
-    """Return the class that a pattern belongs to, of several the one that uses it most; -1 if it is shared."""
-    return max((a for a, _ in pattern.owners), key=lambda a: pattern.usage[a] / class_counts[a], default=-1)
-
-
-def _base64(values: NDArray[np.uint8]) -> str:
-    return base64.b64encode(values.tobytes()).decode()

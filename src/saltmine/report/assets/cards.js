@@ -21,7 +21,8 @@ function makeCards() {
 
 const leftOutText = () =>
   `${plural(data.left_out, "more pattern")} ${agree(data.left_out, "is", "are")} left out of this page; ` +
-  `patterns.csv, which “saltmine fit” writes beside it, and model.patterns() have ${agree(data.left_out, "it", "them")}.`;
+  "patterns.csv, which “saltmine fit” writes beside it, and model.patterns() have " +
+  `${agree(data.left_out, "it", "them")}.`;
 
 function makeCard(pattern) {
   const heading = el(
