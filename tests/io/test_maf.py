@@ -102,8 +102,9 @@ def test_samples_of_the_sheet_without_mutations_are_rows_without_items(tmp_path,
     assert table.y.tolist() == ["y", "x", "y", "x", "y"]
     assert table.X.toarray().tolist() == [[1, 0], [0, 1], [1, 0], [0, 0], [0, 0]]
     assert "Kept 2 samples of samples.tsv without any mutation in the data, as rows without items." in table.notes
-    sheet.write_text("sample\tclass\ns4\tz\ns1\tx\ns2\ty\ns3\ty\n")
-    empty = "no sample of the class 'z' has a mutation in the data; give its file too, as z=FILE, or remove its lines"
+    more = "".join(f"t{k}\tz\n" for k in range(5))
+    sheet.write_text(f"sample\tclass\ns1\tx\ns2\ty\ns3\ty\n{more}")
+    empty = "none of the 5 samples of the class 'z' has a mutation in the data; give its file too, as z=FILE, or remove"
     assert empty in refusal(maf_path, labels=sheet)
     sheet.write_text("sample\tclass\ns4\tx\ns1\tx\ns2\ty\ns3\ty\n")
     one = "Kept 1 sample of samples.tsv without any mutation in the data, as a row without items."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,8 @@ from saltmine.nouns import counted
 _CLASS_COLUMNS = ("class", "label", "target", "y")
 _GROUP_COLUMNS = ("patient", "group", "subject", "donor")
 _MAX_LISTED = 10
+# A class of so many samples, none of which is in the data, was forgotten rather than free of mutations.
+MANY_SAMPLES = 5
 
 
 class RowLabels(NamedTuple):
@@ -222,11 +225,14 @@ class _Sheet:
         )
 
     def _check_empty_classes(self, rows: list[_Row], labels: list[str | None]) -> None:
-        """Refuse classes of which the data has no row: their file was forgotten, or they belong to other data."""
+        """Refuse large classes of which the data has no row: their file was forgotten, or they belong to other data."""
         present = {label for row, label in zip(rows, labels, strict=True) if row.row >= 0}
-        for label in sorted({label for label in labels if label is not None} - present):
-            way_out = f"give its file too, as {label}=FILE, or remove its lines from the sheet"
-            raise ReadError(f"no sample of the class {label!r} has a mutation in the data; {way_out}.")
+        absent = Counter(label for label in labels if label is not None and label not in present)
+        for label, count in absent.items():
+            if count >= MANY_SAMPLES:
+                way_out = f"give its file too, as {label}=FILE, or remove its lines from the sheet"
+                problem = f"none of the {count} samples of the class {label!r} has a mutation in the data"
+                raise ReadError(f"{problem}; {way_out}.")
 
     def _checked_label(self, row: _Row, drop_unlabelled: bool) -> str | None:
         """Return the class of a row; None to leave the row out."""
