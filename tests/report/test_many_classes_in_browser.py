@@ -142,6 +142,8 @@ def test_nothing_is_empty_at_first(visit, departments):
     assert page.locator(".card-body:empty").count() == 0
     assert page.locator("article.card .trust:visible").count() == 6
     page = visit(planted_model(40, [20] * 24, 100, size=12))
+    assert page.locator(".card:visible .card-body:empty").count() == 0
+    page.get_by_role("button", name="Patterns of findings").click()
     heights = page.locator(".card").evaluate_all("cards => cards.map((card) => card.getBoundingClientRect().height)")
     assert page.locator(".card-body:empty").count() > 0
     assert min(heights) > 300, "cards that are not drawn yet keep their place"

@@ -74,7 +74,8 @@ def test_no_pattern(visit):
     X = np.random.default_rng(1).random((100, 40)) < 0.2
     page = visit(CSalt(random_state=0).fit(X, np.repeat(["a", "b"], 50)))
     assert "No pattern" in page.locator(".answer").inner_text()
-    assert page.get_by_text("Single items that differ most between the classes", exact=True).is_visible()
+    assert page.get_by_text("Single items that differ", exact=True).is_visible()
+    assert page.locator("#items tr.unsure").count() == page.locator("#items tbody tr").count() > 0
     assert page.locator("#map").count() == 0
     assert page.locator("nav a").all_inner_texts() == ["Single items", "Download", "How to read this"]
 
@@ -84,6 +85,28 @@ def test_twenty_classes(visit):
     draw_all(page)
     assert page.locator("#map-table thead th").count() == 22
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_one_switch_shows_the_patterns_that_no_finding_names(visit):
+    model = planted_model(30, [80, 80], 90, size=8)
+    named = {finding.pattern for finding in model.summary().findings} - {None}
+    page = visit(model)
+    switch = page.get_by_role("button", name="Patterns of findings")
+    cards = page.locator("article.card:not([hidden])")
+    assert switch.get_attribute("aria-pressed") == "true"
+    assert {int(card.get_attribute("data-pattern")) for card in cards.all()} == named
+    assert page.locator("#shown").inner_text() == f"{len(named)} of 30 patterns"
+    # Who looks for an item finds it in all patterns.
+    page.get_by_label("Search").fill("item 1")
+    assert cards.count() > len(named)
+    page.get_by_label("Search").fill("")
+    switch.click()
+    assert cards.count() == 30
+    assert switch.get_attribute("aria-pressed") == "false"
+
+
+def test_few_patterns_need_no_switch(visit, shops):
+    assert visit(shops).get_by_role("button", name="Patterns of findings").count() == 0
 
 
 def test_without_scripts(visit, shops):
@@ -458,6 +481,7 @@ def test_three_hundred_patterns(visit, tmp_path):
     size = (tmp_path / "report.html").stat().st_size
     print(f"300 patterns: {size / 1e6:.2f} MB, ready after {page.evaluate('window.saltmineReady'):.0f} ms")
     assert size < 5_000_000
+    page.get_by_role("button", name="Patterns of findings").click()
     assert len(headings(page)) == 300
     page.get_by_label("Search").fill("item 1234")
     found = headings(page)

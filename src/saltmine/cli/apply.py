@@ -91,7 +91,8 @@ def predict(
 @options.MODEL
 @options.output_option("report.html", "The page.")
 @click.option("--title", help="Its title.")
-def report(model: Path, output: Path, title: str | None) -> None:
+@click.option("--max-patterns", type=options.COUNT, help="Most patterns on it; all if not given.")
+def report(model: Path, output: Path, title: str | None, max_patterns: int | None) -> None:
     """Write the report of MODEL as one HTML page.
 
     \b
@@ -100,7 +101,7 @@ def report(model: Path, output: Path, title: str | None) -> None:
       saltmine report out/model.salt -o talk.html --title "Baskets of two shops"
     """
     with user_mistakes():
-        write_report(load(model), output, title)
+        write_report(load(model), output, title, max_patterns)
     click.echo(str(output))
 
 

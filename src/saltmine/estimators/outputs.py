@@ -150,10 +150,13 @@ class Outputs(BaseEstimator):
             bundle["text/html"] = self._repr_html_inner()
         return bundle
 
-    def report(self, path: str | PathLike[str], title: str | None = None) -> None:
-        """Write the model as one HTML page that needs nothing else: patterns, who uses them, how far to trust them."""
+    def report(self, path: str | PathLike[str], title: str | None = None, max_patterns: int | None = None) -> None:
+        """Write the model as one HTML page that needs nothing else: findings, patterns, who uses them.
+
+        ``max_patterns`` is the largest number of patterns on the page; by default all.
+        """
         check_is_fitted(self)
-        write_report(self, path, title)
+        write_report(self, path, title, max_patterns)
 
     def assess_stability(
         self,

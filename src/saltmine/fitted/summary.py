@@ -175,11 +175,6 @@ class Summary:
             columns[f"usage_{label}"] = [pattern.usage[a] for pattern in self.patterns]
         return pd.DataFrame(columns)
 
-    @property
-    def answer(self) -> str:
-        """The headline."""
-        return self.headline
-
     def __str__(self) -> str:
         """Return headline and findings as lines of text."""
         lines = [f"{number}. {finding.text}" for number, finding in enumerate(self.findings, start=1)]

@@ -163,8 +163,19 @@ def findings_html(summary: Summary, shown: set[int]) -> str:
     for finding in summary.findings:
         link = f' <a href="#pattern-{finding.pattern}">Pattern {finding.pattern}</a>'
         linked = link if finding.pattern in shown else ""
-        lines += f"<li>{escape(finding.text)}{linked}</li>"
+        lines += f"<li>{_unbroken(escape(finding.text))}{linked}</li>"
     return f'<ol class="findings">{lines}</ol>' if lines else ""
+
+
+def _unbroken(text: str) -> str:
+    r"""Return text in which numbers stay on the line of what belongs to them.
+
+    Examples
+    --------
+    >>> _unbroken("19 % (q = 0.003)")
+    '19\xa0% (q\xa0=\xa00.003)'
+    """
+    return text.replace(" % ", "\u00a0% ").replace(" %)", "\u00a0%)").replace("(q = ", "(q\u00a0=\u00a0")
 
 
 def differences_html(summary: Summary) -> str:
@@ -180,7 +191,10 @@ def differences_html(summary: Summary) -> str:
     else:
         lead = f"No single item is shown to differ between the classes (q at most {MAX_Q})."
     lead += " One item at a time, whether or not it belongs to a pattern; each class against all other rows."
-    table = _difference_rows(summary, confirmed.head(SHOWN_DIFFERENCES)) if count else ""
+    first = summary.differences.head(SHOWN_DIFFERENCES)
+    if len(first) > compared:
+        lead += " Grey lines are not confirmed: chance may explain them."
+    table = _difference_rows(summary, first) if len(first) else ""
     title = '<h2 id="items-title">Single items that differ</h2>'
     section = '<section id="items" aria-labelledby="items-title">'
     return f'{section}\n  {title}\n  <p class="lead">{escape(lead)}</p>{table}\n</section>\n'
@@ -199,7 +213,8 @@ def _difference_rows(summary: Summary, differences: pd.DataFrame) -> str:
         figures = zip(heads[2:], [*shares, *odds, f"{row['q_value']:.1g}"], strict=True)
         cells = "".join(f'<td data-label="{label}">{text}</td>' for label, text in figures)
         item, owner = escape(str(row["item"])), escape(names[row["class"]])
-        body += f'<tr><th scope="row" dir="auto">{item}</th><td>{owner}</td>{cells}</tr>'
+        unsure = "" if row["q_value"] <= MAX_Q else ' class="unsure"'
+        body += f'<tr{unsure}><th scope="row" dir="auto">{item}</th><td>{owner}</td>{cells}</tr>'
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     frame = '<div class="table-frame" tabindex="0" role="region" aria-label="Single items that differ, scrolls">'
     return f'{frame}<table class="plain"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
@@ -221,7 +236,9 @@ def model_html(model: FittedModel) -> str:
     summary = Summary(model)
     # Role -1, what is shared, is last.
     colours = [*class_colours(len(summary.classes)), SHARED]
-    lead = f"<p><b>{escape(type(model).__name__)}</b>: {escape(summary.answer)}</p>"
+    found = "".join(f"<li>{escape(finding.text)}</li>" for finding in summary.findings)
+    lead = f"<p><b>{escape(type(model).__name__)}</b>: {escape(summary.headline)}</p>"
+    lead += f'<ol style="text-align:left">{found}</ol>' if found else ""
     if not summary.patterns:
         return f"<div>{lead}</div>"
     many = len(summary.classes) > NOTEBOOK_CLASSES

@@ -25,7 +25,7 @@ BUDGET = 2_500_000
 # Characters that the places of all parts may take.
 PICTURE_BUDGET = 1_200_000
 # Items shown where there is no pattern.
-DIFFERENCES = 12
+FREQUENT_ITEMS = 12
 # Rows multiplied at a time.
 _CHUNK = 1000
 
@@ -70,8 +70,9 @@ def payload(model: FittedModel | Summary, title: str | None = None, max_patterns
         **_patterns(summary, shown, kind),
         "left_out": len(summary.patterns) - len(shown),
         "usage": usage_lines(*usage) if shown else None,
-        "differences": [] if shown else _differences(summary),
-        "answer": summary.answer,
+        "frequent": [] if shown or len(summary.classes) > 1 else _frequent(summary),
+        "answer": summary.headline,
+        "findings": sorted({finding.pattern for finding in summary.findings if finding.pattern is not None}),
         "facts": summary.facts,
     }
 
@@ -89,13 +90,11 @@ def _owner(pattern: PatternSummary, class_counts: Ints) -> int:
     return max((a for a, _ in pattern.owners), key=lambda a: pattern.usage[a] / class_counts[a], default=-1)
 
 
-def _differences(summary: Summary) -> list[dict[str, Any]]:
-    """Return the items whose shares differ most between the classes; with one class, the most frequent items."""
-    counts = summary.model.item_counts_
-    shares = counts / summary.model.class_counts_[:, None]
-    spread = shares.max(axis=0) - (shares.min(axis=0) if len(shares) > 1 else 0)
-    chosen = np.argsort(-spread, kind="stable")[:DIFFERENCES]
-    return [{"name": summary.item_names[k], "counts": counts[:, k].tolist()} for k in chosen.tolist() if spread[k] > 0]
+def _frequent(summary: Summary) -> list[dict[str, Any]]:
+    """Return the most frequent items."""
+    counts = summary.model.item_counts_.sum(axis=0)
+    chosen = np.argsort(-counts, kind="stable")[:FREQUENT_ITEMS]
+    return [{"name": summary.item_names[k], "count": int(counts[k])} for k in chosen.tolist() if counts[k] > 0]
 
 
 # ---------------------------------------------------------------------- patterns

@@ -15,7 +15,6 @@ function makeCards() {
     { rootMargin: "200%" },
   );
   for (const card of cards) watcher.observe(card.node);
-  cards.slice(0, FIRST_CARDS).forEach(drawCard);
   for (const card of cards.slice(FIRST_CARDS)) card.node.classList.add("later");
 }
 

@@ -19,7 +19,7 @@ function drawOverview() {
   ];
   if (severalClasses) figures.push(classList());
   byId("overview").append(figureOf("the overview", "overview", el("div", { class: "overview-columns" }, figures)));
-  if (data.differences.length) byId("overview").after(differences());
+  if (data.frequent.length) byId("overview").after(frequentItems());
 }
 
 function headline(value, label, explanation, bars) {
@@ -58,32 +58,24 @@ function classLine(role) {
   return el("li", {}, className(role), el("span", { class: "bar-text" }, text));
 }
 
-/** Without patterns: which single items differ most. */
-function differences() {
-  const title = severalClasses ? "Single items that differ most between the classes" : "The most frequent items";
-  const lead =
-    "Share of the rows of a class that have the item. These are not tested: among many items, some differ by chance.";
-  const head = [
-    el("th", { scope: "col" }, "Item"),
-    everyClass.map((role) => el("th", { scope: "col", class: manyClasses ? "upright" : "share-head" }, headOf(role))),
-  ];
+/** Without patterns and classes: the most frequent items. */
+function frequentItems() {
+  const head = [el("th", { scope: "col" }, "Item"), el("th", { scope: "col", class: "share-head" }, "all rows")];
   const table = el(
     "table",
-    { class: manyClasses ? "items matrix" : "items" },
+    { class: "items" },
     el("thead", {}, el("tr", {}, head)),
-    el("tbody", {}, data.differences.map(differenceRow)),
+    el("tbody", {}, data.frequent.map(frequentItem)),
   );
-  const frame = figureOf("the single items", "items", el("div", { class: "scroll", tabindex: "0" }, table));
-  return el("section", { "aria-label": title }, el("h2", {}, title), el("p", { class: "lead" }, lead), frame);
+  const title = "The most frequent items";
+  const frame = figureOf("the most frequent items", "items", el("div", { class: "scroll", tabindex: "0" }, table));
+  return el("section", { "aria-label": title }, el("h2", {}, title), frame);
 }
 
-function differenceRow(item) {
+function frequentItem(item) {
   const name = typeof item.name === "number" ? `item ${item.name}` : item.name;
-  const cells = everyClass.map((role) => {
-    const { rows } = classes[role];
-    const support = item.counts[role] / rows;
-    const text = `${classes[role].name}: ${count(item.counts[role])} of ${plural(rows, "row")}`;
-    return manyClasses ? matrixCell(role, { support, text }) : shareCell(roleColour(role), support, null, text);
-  });
-  return el("tr", {}, el("th", { scope: "row" }, el("bdi", { class: "item" }, name)), cells);
+  const { rows } = classes[0];
+  const text = `${count(item.count)} of ${plural(rows, "row")}`;
+  const cell = shareCell(roleColour(0), item.count / rows, null, text);
+  return el("tr", {}, el("th", { scope: "row" }, el("bdi", { class: "item" }, name)), cell);
 }

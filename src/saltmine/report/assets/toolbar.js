@@ -1,6 +1,10 @@
 // Search, filters and sorting of the cards.
 
-const view = { query: "", owner: "", kinds: new Set(), sort: "number" };
+const view = { query: "", owner: "", kinds: new Set(), sort: "number", findings: false };
+
+// With more patterns than this the page begins with those of the findings; one switch shows the others.
+const MANY_PATTERNS = 12;
+const ofFindings = new Set(data.findings);
 
 const SORTS = {
   number: ["Number: cells covered", (pattern) => -pattern.number],
@@ -39,6 +43,10 @@ function makeToolbar() {
   bar.append(labelled("Search", "search", search));
   if (severalClasses) bar.append(labelled("Class", "owner", ownerFilter()), kindFilter());
   bar.append(labelled("Sort by", "sort", sort));
+  if (data.patterns.length > MANY_PATTERNS && data.patterns.some((pattern) => ofFindings.has(pattern.number))) {
+    view.findings = true;
+    bar.append(findingsSwitch());
+  }
   bar.append(el("output", { id: "shown", "aria-live": "polite" }));
   bar.addEventListener("submit", (event) => event.preventDefault());
   update({});
@@ -95,12 +103,25 @@ function kindFilter() {
   );
 }
 
+/** The switch between the patterns of the findings and all of them. */
+function findingsSwitch() {
+  const button = el("button", { type: "button", id: "findings-only", "aria-pressed": "true" }, "Patterns of findings");
+  button.addEventListener("click", () => showFindings(!view.findings));
+  return el("div", { class: "field" }, el("span", { class: "field-name" }, "Show only"), el("div", { class: "switch" }, button));
+}
+
+function showFindings(only) {
+  byId("findings-only")?.setAttribute("aria-pressed", String(only));
+  update({ findings: only });
+}
+
 /** Show all patterns again. */
 function resetToolbar() {
+  byId("findings-only")?.setAttribute("aria-pressed", "false");
   byId("toolbar").reset();
   for (const button of document.querySelectorAll("#toolbar [data-kind]")) button.setAttribute("aria-pressed", "false");
   view.kinds.clear();
-  update({ query: "", owner: "", sort: "number" });
+  update({ query: "", owner: "", sort: "number", findings: false });
 }
 
 // ---------------------------------------------------------------- applying it
@@ -114,6 +135,7 @@ function update(change) {
   for (const card of cards) card.node.hidden = true;
   for (const card of shown) card.node.hidden = false;
   byId("cards").append(...shown.map((card) => card.node));
+  shown.slice(0, FIRST_CARDS).forEach(drawCard);
   // The typical row is no pattern that was found.
   const found = (some) => some.filter((card) => !card.pattern.typical).length;
   const all = shown.length === cards.length;
@@ -123,7 +145,10 @@ function update(change) {
 }
 
 function isShown(card) {
-  return ofKind(card.pattern) && ofOwner(card.pattern) && isFound(card);
+  // Who looks for something looks among all patterns.
+  const looking = view.query || view.owner || view.kinds.size;
+  const wanted = looking || !view.findings || card.pattern.typical || ofFindings.has(card.pattern.number);
+  return ofKind(card.pattern) && ofOwner(card.pattern) && isFound(card) && Boolean(wanted);
 }
 
 const ofKind = (pattern) => !view.kinds.size || kindsOf(pattern).some((kind) => view.kinds.has(kind));
