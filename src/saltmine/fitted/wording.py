@@ -16,7 +16,7 @@ def class_in_sentence(name: str) -> str:
     >>> class_in_sentence("Mainz"), class_in_sentence("3")
     ('Mainz', 'class 3')
     """
-    short = shorten(name, MAX_NAME_IN_SENTENCE)
+    short = shorten(name, MAX_NAME_IN_SENTENCE, at_end=False)
     return f"class {short}" if name[:1].isdigit() or len(name) == 1 else short
 
 
@@ -45,15 +45,20 @@ def significant(value: float, digits: int = 4) -> float | None:
     return float(f"{value:.{digits}g}") if np.isfinite(value) else None
 
 
-def shorten(text: str, max_length: int) -> str:
-    """Return text that is at most so long; an ellipsis marks what was cut.
+def shorten(text: str, max_length: int, *, at_end: bool = True) -> str:
+    """Return text that is at most so long; an ellipsis marks what was cut, at the end or in the middle.
 
     Examples
     --------
-    >>> shorten("wholemeal", 6)
-    'whole…'
+    >>> shorten("wholemeal", 6), shorten("Department 07", 9, at_end=False)
+    ('whole…', 'Depa…t 07')
     """
-    return text if len(text) <= max_length else text[: max_length - 1] + "…"
+    if len(text) <= max_length:
+        return text
+    if at_end:
+        return text[: max_length - 1] + "…"
+    half = (max_length - 1) // 2
+    return f"{text[: max_length - 1 - half]}…{text[len(text) - half :]}"
 
 
 def be(count: int) -> str:
