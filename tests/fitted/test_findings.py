@@ -6,7 +6,7 @@ import pytest
 
 from saltmine import CSalt
 from saltmine.datasets import make_planted
-from saltmine.fitted.findings import MAX_FINDINGS, least_difference
+from saltmine.fitted.findings import MAX_FINDINGS, _of_pattern, least_difference
 from tests.helpers.report_models import baskets, baskets_model, owned_by_two, planted_model
 
 
@@ -74,10 +74,10 @@ def test_single_items_are_found_without_patterns():
 
 
 def test_a_pattern_of_several_classes_is_told_for_each():
-    texts = [finding.text for finding in owned_by_two().summary().findings]
-    assert any(text.startswith("Mostly in class a: ") for text in texts) or any(
-        text.startswith("Mostly in class b: ") for text in texts
-    )
+    summary = owned_by_two().summary()
+    (pattern,) = [pattern for pattern in summary.patterns if len(pattern.owners) == 2]
+    told = [finding.text for finding in _of_pattern(summary, pattern)]
+    assert [text.partition(":")[0] for text in told] == ["Mostly in class a", "Mostly in class b"]
 
 
 def test_nothing_is_found_in_noise():

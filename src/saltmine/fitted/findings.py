@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from saltmine.fitted.summary import Summary
 
 MAX_FINDINGS = 10
-# Places that other kinds leave to single items and to shared patterns, where there are enough of all.
-PLACES_FOR_ITEMS, PLACES_FOR_SHARED = 4, 2
+# Places for shared patterns, and most findings about single items and about patterns of classes; there are more of one
+# where there are too few of the others.
+PLACES_FOR_SHARED, MAX_OF_A_KIND = 2, 5
 # Items named in a sentence.
 NAMED_ITEMS = 5
 # Half of a 95 % interval in standard errors, and what is added to its counts (Agresti, Caffo).
 HALF_WIDTH, ADDED_COUNT = 1.96, 1.0
+# Probabilities are told down to ten to minus this.
+MAX_POWER = 300
 # The kind of a finding about a single item.
 ITEM = "item"
 
@@ -62,27 +65,31 @@ class Finding:
 def find(summary: Summary) -> list[Finding]:
     """Return at most ten confirmed claims, the surest and largest differences first, then what classes share."""
     of_classes = [finding for pattern in summary.patterns for finding in _of_pattern(summary, pattern)]
-    of_classes = _without_repetition(_by_size(of_classes))
+    candidates = _by_size([*of_classes, *_single_items(summary)])
+    candidates = [finding for finding in candidates if finding.difference > 0]
     shared = [_shared(summary, pattern) for pattern in _by_evidence(summary)]
-    items = _single_items(summary, of_classes)
-    n_shared = min(len(shared), max(PLACES_FOR_SHARED, MAX_FINDINGS - len(of_classes) - len(items)))
-    left = MAX_FINDINGS - n_shared
-    n_items = min(len(items), max(PLACES_FOR_ITEMS, left - len(of_classes)))
-    chosen = of_classes[: left - n_items] + items[:n_items]
-    return _by_size(chosen) + shared[:n_shared]
+    places = MAX_FINDINGS - min(len(shared), PLACES_FOR_SHARED)
+    chosen = _choose(candidates, places, MAX_OF_A_KIND)
+    if len(chosen) < places:
+        chosen = _choose(candidates, places, places)
+    return chosen + shared[: MAX_FINDINGS - len(chosen)]
 
 
-def _without_repetition(findings: list[Finding]) -> list[Finding]:
-    """Leave out findings about a class that name mostly items which the larger ones about it name already."""
+def _choose(candidates: list[Finding], places: int, max_of_a_kind: int) -> list[Finding]:
+    """Return the first findings that say something new about their class; single items are one kind, patterns another.
+
+    A single item is new unless a finding before it names it, a pattern if most of the items that it names are.
+    """
     named: dict[int, set[int]] = {}
-    kept = []
-    for finding in findings:
-        items = set(finding.items[:NAMED_ITEMS].tolist())
+    counts, chosen = {True: 0, False: 0}, list[Finding]()
+    for finding in candidates:
+        items, is_item = set(finding.items[:NAMED_ITEMS].tolist()), finding.kind == ITEM
         before = named.setdefault(finding.role, set())
-        if 2 * len(items & before) <= len(items):
-            kept.append(finding)
+        if 2 * len(items & before) <= len(items) - is_item and counts[is_item] < max_of_a_kind and len(chosen) < places:
+            chosen.append(finding)
+            counts[is_item] += 1
             before |= items
-    return kept
+    return chosen
 
 
 def _by_size(findings: list[Finding]) -> list[Finding]:
@@ -107,19 +114,17 @@ def least_difference(hits: float, rows: float, elsewhere: float, others: float) 
 # ---------------------------------------------------------------------- single items
 
 
-def _single_items(summary: Summary, of_classes: list[Finding]) -> list[Finding]:
-    """Return the single items that differ, but those that findings about patterns of their class name already.
+def _single_items(summary: Summary) -> list[Finding]:
+    """Return the single items that differ; those that a class has less often only where it has none more often.
 
-    Items that a class has more often come first: where one is rarer, it is often the other half of a pair.
+    With values as items, what is rarer in a class is the other half of what is more frequent.
     """
-    named = {(finding.role, int(item)) for finding in of_classes for item in finding.items[:NAMED_ITEMS]}
     more, less = list[Finding](), list[Finding]()
     for row in summary.confirmed_differences.to_dict("records"):
-        a = int(np.searchsorted(summary.model.classes_, row["class"]))
-        finding = _single_item(summary, row, a)
-        if (a, int(finding.items[0])) not in named:
-            (less if row["share"] < row["share_elsewhere"] else more).append(finding)
-    return _by_size(more) + _by_size(less)
+        finding = _single_item(summary, row, int(np.searchsorted(summary.model.classes_, row["class"])))
+        (less if row["share"] < row["share_elsewhere"] else more).append(finding)
+    told = {finding.role for finding in more}
+    return more + [finding for finding in less if finding.role not in told]
 
 
 def _single_item(summary: Summary, row: dict[Any, Any], a: int) -> Finding:
@@ -173,13 +178,14 @@ def _of_class(summary: Summary, pattern: PatternSummary, part: Part) -> Finding:
     """Return that a pattern is mostly, or only, of a class."""
     model, a, s = summary.model, part.role, pattern.number
     rows, others = _rows(summary, a)
-    own, elsewhere = int(model.carrier_counts_[a, s]), int(model.carrier_counts_[:, s].sum())
-    elsewhere -= own
+    own, elsewhere = pattern.usage[a], sum(pattern.usage) - pattern.usage[a]
+    where = _elsewhere(summary, a)
     what = f"{part.kind.capitalize()} in {class_in_sentence(summary.classes[a].name)}: {_items(summary, part)}"
-    text = f"{what}; {_share(own, rows)} have enough of them, {_share(elsewhere, others)} {_elsewhere(summary, a)}"
+    text = f"{what}; {_share(own, rows)} use it, {_share(elsewhere, others)} {where}"
     if model.most_counts_ is not None:
-        most = int(model.most_counts_[:, s].sum() - model.most_counts_[a, s])
-        text += f", where {most:,} {'has' if most == 1 else 'have'} most of the items" if most else ""
+        most = int(model.most_counts_[a, s]), int(model.most_counts_[:, s].sum() - model.most_counts_[a, s])
+        shares = percent(most[0] / max(rows, 1)), percent(most[1] / max(others, 1))
+        text += f"; {shares[0]} and {shares[1]} have most of the items"
     text = f"{text} (q = {probability(part.q_value or 0)})."
     return Finding(part.kind, text, s, a, part.items, least_difference(own, rows, elsewhere, others), part.q_value)
 
@@ -228,7 +234,8 @@ def _shared(summary: Summary, pattern: PatternSummary) -> Finding:
     rows = sum(entry.rows for entry in summary.classes)
     classes = f" of {_users(summary, pattern)}" if len(summary.classes) > 1 else ""
     text = f"{_items(summary, part)} go together in {_share(used, rows)}{classes}"
-    text += f"; chance shows as much with a probability below 1e-{int((pattern.evidence or 0.0) / np.log(10))}."
+    power = min(int((pattern.evidence or 0.0) / np.log(10)), MAX_POWER)
+    text += f"; chance shows as much with a probability below 1e-{power}."
     return Finding(SHARED, text, pattern.number, -1, part.items, 0.0, None)
 
 

@@ -2,10 +2,10 @@
 
 The typical row is what most rows, or many, have: frequent items, of which nothing shows that they go together. A
 pattern is "mostly" of a class if the class is shown to use it more than the others do, and at least twice as often. It
-is "only" of the class if, beyond that, no more rows outside carry it than noise explains, and a tenth of the share of
-the class, at most, has most of its items. All other patterns are
-"shared". What a class adds to a pattern, or to the typical row, is "added". Where rows belong to groups, a pattern that
-one group has, or a few, is a "group" pattern: it says nothing about classes.
+is "only" of the class if, beyond that, no more rows outside carry it than noise explains, and at most a tenth of the
+share of the class has most of its items. All other patterns are "shared". What a class adds to a pattern, or to the
+typical row, is "added". Where rows belong to groups, a pattern that one group has, or a few, is a "group" pattern: it
+says nothing about classes.
 """
 
 from __future__ import annotations
@@ -84,6 +84,9 @@ def class_kinds(model: FittedModel) -> NDArray[Any]:
     outside, rows_outside = carriers.sum(axis=0) - carriers, sizes.sum() - sizes
     # Products instead of rates: there may be no rows outside.
     is_twice = carriers * rows_outside >= MIN_RATIO * outside * sizes
+    # It would not be true either of a pattern that the others use as often.
+    used = model.usage_counts_
+    is_twice &= used * rows_outside >= MIN_RATIO * (used.sum(axis=0) - used) * sizes
     # Comparisons with NaN, where nothing was tested, are false.
     owns = (model.use_q_values_ <= model._level) & is_twice & (carriers > 0)
     # Where nothing is shared there is nothing that could be mostly of a class, only what classes add.

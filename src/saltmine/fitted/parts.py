@@ -11,6 +11,8 @@ from saltmine.fitted.kinds import GROUP, SHARED, TYPICAL
 
 # Items in the title of a pattern; with fewer than ENOUGH_ITEMS in the first part, items of the other parts follow.
 TITLE_ITEMS, ENOUGH_ITEMS = 5, 3
+# Share of the rows of a pattern with which a class is its main user.
+MAIN_USER = 2 / 3
 
 
 class NearMiss(NamedTuple):
@@ -62,6 +64,11 @@ class Part:
     p_value: float | None
     q_value: float | None
     stability: float | None
+
+    @property
+    def ranked(self) -> tuple[list[float], list[int]]:
+        """Strength and column of every item, strongest first."""
+        return self.strength.tolist(), self.items.tolist()
 
 
 @dataclass(frozen=True)
@@ -115,7 +122,13 @@ class PatternSummary:
     def title(self) -> list[tuple[int, int]]:
         """Column and role of the items that name the pattern: the strongest of each part."""
         first, *others = self.parts
-        title = dict.fromkeys(first.items[:TITLE_ITEMS].tolist(), first.role)
+        title = {int(item): first.role for item in first.items[:TITLE_ITEMS]}
+        mostly = [part for part in others if self.usage[part.role] >= MAIN_USER * sum(self.usage)]
+        if mostly and first.role < 0:
+            # What the class that uses it most adds, names it as much as what all share.
+            named = [(x, i, part.role) for part in (first, *mostly) for x, i in zip(*part.ranked, strict=True)]
+            named.sort(key=lambda entry: -entry[0])
+            title = {item: role for _, item, role in named[:TITLE_ITEMS]}
         if len(title) < ENOUGH_ITEMS:
             for rank in range(TITLE_ITEMS):
                 for part in others:
