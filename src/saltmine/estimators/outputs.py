@@ -45,7 +45,7 @@ class Outputs(BaseEstimator):
             - ``role``: "common" for shared items, else the class that the row is about, as text ("class common" for a
               class of that very name); a pattern that is mostly of several classes has rows for each of them;
             - ``kind``: "mostly" if the class is shown to use the pattern more than the others (``q_value`` at most
-              ``alpha``), and the shares of its rows that carry and that use it are at least twice those of all other rows;
+              ``alpha``), and the shares of its rows that carry and that use it are at least twice those of all others;
               "only" if, beyond that, no more rows outside carry it than there would be if its items occurred
               independently there, and the share of rows that have most of its items is at most a tenth there;
               "typical" for what two in five rows or more use without evidence that its items go together; "group"

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from saltmine.fitted.summary import Summary
 
 MAX_FINDINGS = 10
-# Places for shared patterns, and most findings about single items and about patterns of classes; there are more of one
-# where there are too few of the others.
-PLACES_FOR_SHARED, MAX_OF_A_KIND = 2, 5
+# Places for shared patterns and for patterns of classes; the rest is left to single items, as far as there are any.
+PLACES_FOR_SHARED, PLACES_FOR_PATTERNS = 2, 5
 # Items named in a sentence.
 NAMED_ITEMS = 5
 # Half of a 95 % interval in standard errors, and what is added to its counts (Agresti, Caffo).
@@ -64,31 +63,31 @@ class Finding:
 
 def find(summary: Summary) -> list[Finding]:
     """Return at most ten confirmed claims, the surest and largest differences first, then what classes share."""
-    of_classes = [finding for pattern in summary.patterns for finding in _of_pattern(summary, pattern)]
-    candidates = _by_size([*of_classes, *_single_items(summary)])
-    candidates = [finding for finding in candidates if finding.difference > 0]
+    of_patterns = [finding for pattern in summary.patterns for finding in _of_pattern(summary, pattern)]
     shared = [_shared(summary, pattern) for pattern in _by_evidence(summary)]
     places = MAX_FINDINGS - min(len(shared), PLACES_FOR_SHARED)
-    chosen = _choose(candidates, places, MAX_OF_A_KIND)
-    if len(chosen) < places:
-        chosen = _choose(candidates, places, places)
-    return chosen + shared[: MAX_FINDINGS - len(chosen)]
+    patterns = _choose(_by_size(of_patterns), [])
+    items = _choose(_by_size(_single_items(summary)), patterns[:PLACES_FOR_PATTERNS])
+    n_patterns = max(PLACES_FOR_PATTERNS, places - len(items))
+    chosen = patterns[:n_patterns]
+    chosen += items[: places - len(chosen)]
+    return _by_size(chosen) + shared[: MAX_FINDINGS - len(chosen)]
 
 
-def _choose(candidates: list[Finding], places: int, max_of_a_kind: int) -> list[Finding]:
-    """Return the first findings that say something new about their class; single items are one kind, patterns another.
+def _choose(candidates: list[Finding], before: list[Finding]) -> list[Finding]:
+    """Return the findings that say something new about their class, after those before them.
 
-    A single item is new unless a finding before it names it, a pattern if most of the items that it names are.
+    A single item is new unless a finding before it names it, a pattern if at least half of the items that it names are.
     """
     named: dict[int, set[int]] = {}
-    counts, chosen = {True: 0, False: 0}, list[Finding]()
+    for finding in before:
+        named.setdefault(finding.role, set()).update(finding.items[:NAMED_ITEMS].tolist())
+    chosen = []
     for finding in candidates:
-        items, is_item = set(finding.items[:NAMED_ITEMS].tolist()), finding.kind == ITEM
-        before = named.setdefault(finding.role, set())
-        if 2 * len(items & before) <= len(items) - is_item and counts[is_item] < max_of_a_kind and len(chosen) < places:
+        items, told = set(finding.items[:NAMED_ITEMS].tolist()), named.setdefault(finding.role, set())
+        if finding.difference > 0 and 2 * len(items & told) <= len(items):
             chosen.append(finding)
-            counts[is_item] += 1
-            before |= items
+            told |= items
     return chosen
 
 
@@ -254,4 +253,6 @@ def _items(summary: Summary, part: Part) -> str:
 
 
 def _title(summary: Summary, pattern: PatternSummary) -> str:
-    return f"{pattern.number} ({summary.title(pattern)})"
+    """Return number and items of the pattern that a class adds items to."""
+    base = next((part for part in pattern.parts if part.kind != ADDED), None)
+    return str(pattern.number) if base is None else f"{pattern.number} ({_items(summary, base)})"
