@@ -8,6 +8,8 @@
 Parts:
 
 - shuffled: labels shuffled; every claim "only", "mostly" or "added" is false.
+- grouped: rows copied four times with some noise, each with its copies a group, and labels shuffled among groups or
+  within them; every claim about classes, single items included, is false, and every pattern of one group.
 - swapped: random data with the row and column sums of real data (`saltmine.datasets.swap`); every pattern is false.
 - lines: tic-tac-toe, whose whole truth is known: lines of three crosses win, lines of three noughts lose.
 - wrong_labels: patterns of classes, one label in ten wrong (`saltmine.datasets.make_class_patterns`).
@@ -148,6 +150,29 @@ def _load_compiled_code() -> None:
 def shuffled(name: str, seed: int, data: Path) -> Row:
     X, y, _ = load(name, data)
     return fit_and_count(name, X, np.random.default_rng(seed).permutation(y), seed)
+
+
+COPIES, FLIPPED, MAX_GROUPS = 4, 0.01, 100
+
+
+def grouped(name: str, seed: int, data: Path) -> Row:
+    table, _, how = name.partition(", ")
+    X, y, _ = load(table, data)
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(rng.permutation(len(y))[:MAX_GROUPS], COPIES)
+    rows = X[groups].toarray() ^ (rng.random((len(groups), X.shape[1])) < FLIPPED)
+    if how == "among":
+        labels = np.repeat(rng.permutation(y[groups[::COPIES]]), COPIES)
+    else:
+        labels = np.resize(np.unique(y)[:2], len(groups))
+        for group in range(0, len(labels), COPIES):
+            rng.shuffle(labels[group : group + COPIES])
+    found = {}
+    for what, of_rows in (("by groups", groups), ("by rows", None)):
+        model = CSalt(random_state=seed).fit(rows, labels, groups=of_rows)
+        found[f"claims {what}"] = len(claims_of(model.patterns()))
+        found[f"items {what}"] = int((model.differences()["q_value"] <= LEVEL).sum())
+    return found
 
 
 def swapped(name: str, seed: int, data: Path) -> Row:
@@ -341,6 +366,19 @@ PARTS = {
             "with q <= 0.05": _some("confident"),
             "claims": _sum("claims"),
             **_FIGURES,
+        },
+        has_total=True,
+    ),
+    "grouped": Part(
+        "Groups of four nearly equal rows, labels shuffled: what is claimed about classes",
+        grouped,
+        {f"{table}, {how}": 10 for table in ("vote", "zoo", "lymph") for how in ("among", "within")},
+        {"vote, among": 2, "vote, within": 2},
+        {
+            "fits with a claim": _some("claims by groups"),
+            "with a single item": _some("items by groups"),
+            "without groups, a claim": _some("claims by rows"),
+            "a single item": _some("items by rows"),
         },
         has_total=True,
     ),
