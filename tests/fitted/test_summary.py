@@ -255,3 +255,14 @@ def test_the_headline_tells_of_patterns_of_single_groups(groups, expected):
     words = headline(_classes("a", "b"), patterns, alpha=0.01, group="patient")
     assert words == f"No pattern of several groups passed the test at alpha = 0.01. {expected}"
     assert patterns[0].kind == "group"
+
+
+def test_of_two_items_that_say_the_same_the_more_frequent_one_is_told():
+    y = np.repeat(["mammal", "bird", "fish"], 20)
+    milk = y == "mammal"
+    X = pd.DataFrame({"milk=true": milk, "milk=false": ~milk, "eggs": ~milk, "noise": np.arange(60) % 2 == 0})
+    summary = CSalt(random_state=0).fit(X, y).summary()
+    told = summary.told_differences
+    assert told.loc[told["class"] == "mammal", "item"].tolist() == ["milk=true"]
+    assert set(told.loc[told["class"] == "bird", "item"]) == {"milk=false", "eggs"}
+    assert len(summary.differences) > len(told)

@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from saltmine.report import write_report
+from tests.helpers.browser import wait_until
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
@@ -36,7 +37,7 @@ def visit(browser, tmp_path):
         page.on("request", lambda request: request.url.startswith(("file:", "blob:")) or complaints.append(request.url))
         page.goto((tmp_path / "report.html").as_uri() + hash)
         if options.get("java_script_enabled", True):
-            page.wait_for_function("window.saltmineReady")
+            wait_until(page, "window.saltmineReady !== undefined")
         return page
 
     yield open_report

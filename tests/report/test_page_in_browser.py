@@ -11,6 +11,7 @@ import pytest
 from saltmine import CSalt, Primp
 from saltmine.fitted.kinds import class_kinds
 from saltmine.fitted.summary import Summary
+from tests.helpers.browser import wait_until
 from tests.helpers.report_models import (
     NASTY,
     SCRIPT,
@@ -95,11 +96,15 @@ def test_one_switch_shows_the_patterns_that_no_finding_names(visit):
     cards = page.locator("article.card:not([hidden])")
     assert switch.get_attribute("aria-pressed") == "true"
     assert {int(card.get_attribute("data-pattern")) for card in cards.all()} == named
-    assert page.locator("#shown").inner_text() == f"{len(named)} of 30 patterns"
+    assert page.locator("#shown").inner_text() == f"{len(named)} of 30 patterns, those of the findings"
     # Who looks for an item finds it in all patterns.
     page.get_by_label("Search").fill("item 1")
     assert cards.count() > len(named)
+    assert switch.get_attribute("aria-pressed") == "false"
+    page.get_by_label("Search").fill("no such thing")
+    assert page.get_by_text("No pattern fits").is_visible()
     page.get_by_label("Search").fill("")
+    assert not page.get_by_text("No pattern fits").is_visible()
     switch.click()
     assert cards.count() == 30
     assert switch.get_attribute("aria-pressed") == "false"
@@ -174,7 +179,7 @@ def test_sorting(visit, shops):
 
 def test_an_address_leads_to_its_card(visit):
     page = visit(planted_model(40, [50, 50], 200, size=12), hash="#pattern-33")
-    page.wait_for_function("document.activeElement.id === 'pattern-33'")
+    wait_until(page, "document.activeElement.id === 'pattern-33'")
     assert page.locator("#pattern-33").is_visible()
     assert page.locator("#pattern-33 table.items").count() > 0
 

@@ -227,6 +227,7 @@ def test_tables_are_those_of_a_fit_that_holds_all_rows(data, small_samples, cut,
     length = fitted.description_length_
     solution = Solution(model_of(fitted, stacked), length, length)
     whole._store(collect(solution, stacked, bits, cells, by_number, fold=False), fitted.classes_, by_number)
+    whole._count_having(cells, by_number.numbers)
     assert_same_figures(fitted, whole)
     np.testing.assert_array_equal(fitted.usage_, whole.usage_)
 

@@ -174,7 +174,8 @@ def _single_items(summary: Summary) -> list[Any]:
     """Return the surest single items that differ; where few are shown to, the next ones too, with their q-values."""
     if len(summary.classes) < 2 or not len(summary.differences):
         return []
-    count, first = len(summary.confirmed_differences), summary.differences.head(SHOWN_DIFFERENCES)
+    told = summary.told_differences
+    count, first = int((told["q_value"] <= MAX_Q).sum()), told.head(SHOWN_DIFFERENCES)
     differ = "Single items that differ" if count else "No single item is shown to differ"
     lead = f"{differ} between classes (q at most {MAX_Q})"
     if count > len(first):

@@ -47,7 +47,7 @@ class Outputs(BaseEstimator):
             - ``kind``: "mostly" if the class is shown to use the pattern more than the others (``q_value`` at most
               ``alpha``), and the shares of its rows that carry and that use it are at least twice those of all others;
               "only" if, beyond that, no more rows outside carry it than there would be if its items occurred
-              independently there, and the share of rows that have most of its items is at most a tenth there;
+              independently there, and the shares that use it and that have most of its items are at most a tenth there;
               "typical" for what two in five rows or more use without evidence that its items go together; "group"
               for what one group of rows has, or too few to show anything (after a fit with groups); "shared" for all
               other patterns; "added" for items that a class adds to a pattern;

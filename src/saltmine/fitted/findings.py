@@ -10,7 +10,7 @@ import numpy as np
 
 from saltmine.arrays import Indices
 from saltmine.fitted.kinds import ADDED, GROUP, MOSTLY, ONLY, SHARED, TYPICAL
-from saltmine.fitted.wording import class_in_sentence, listed, percent, probability
+from saltmine.fitted.wording import class_in_sentence, listed, percent, q_text
 from saltmine.nouns import counted
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _single_item(summary: Summary, row: dict[Any, Any], a: int) -> Finding:
     difference = least_difference(row["rows"], rows, row["rows_elsewhere"], others)
     column = np.array([summary.column_of(row["item"])])
     q_value = float(row["q_value"])
-    return Finding(ITEM, f"{text} (q = {probability(q_value)}).", None, a, column, difference, q_value)
+    return Finding(ITEM, f"{text} ({q_text(q_value)}).", None, a, column, difference, q_value)
 
 
 def _rows(summary: Summary, a: int) -> tuple[int, int]:
@@ -185,7 +185,7 @@ def _of_class(summary: Summary, pattern: PatternSummary, part: Part) -> Finding:
         most = int(model.most_counts_[a, s]), int(model.most_counts_[:, s].sum() - model.most_counts_[a, s])
         shares = percent(most[0] / max(rows, 1)), percent(most[1] / max(others, 1))
         text += f"; {shares[0]} and {shares[1]} have most of the items"
-    text = f"{text} (q = {probability(part.q_value or 0)})."
+    text = f"{text} ({q_text(part.q_value)})."
     return Finding(part.kind, text, s, a, part.items, least_difference(own, rows, elsewhere, others), part.q_value)
 
 
@@ -193,15 +193,16 @@ def _added(summary: Summary, pattern: PatternSummary, part: Part) -> Finding:
     """Return that a class adds items to a pattern; shares are means over these items."""
     a, (own, rows, elsewhere, others) = part.role, _added_figures(summary, pattern, part)
     name = class_in_sentence(summary.classes[a].name)
-    whole = "the typical row" if pattern.kind == TYPICAL else f"the pattern {_title(summary, pattern)}"
-    each = "it" if len(part.items) == 1 else "each of them on average"
+    whole = "the typical row" if pattern.kind == TYPICAL else f"pattern {_title(summary, pattern)}"
+    each = "it" if len(part.items) == 1 else "each of the added ones on average"
     text = f"{name} adds {_items(summary, part)} to {whole}"
-    text += f": {percent(own)} of its {counted(rows, 'row')} with the pattern have {each}"
+    given = "most of these items" if pattern.parts[0].kind != ADDED else "the pattern"
+    text += f": {percent(own)} of its {counted(rows, 'row')} with {given} have {each}"
     if others:
         where = "in other classes" if len(summary.classes) > 2 else _elsewhere(summary, a)
         text += f", {percent(elsewhere)} of {others:,} {where}"
     difference = least_difference(own * rows, rows, elsewhere * others, others)
-    text = f"{text} (q = {probability(part.q_value or 0)})."
+    text = f"{text} ({q_text(part.q_value)})."
     return Finding(ADDED, text, pattern.number, a, part.items, difference, part.q_value)
 
 

@@ -3,9 +3,9 @@
 The typical row is what most rows, or many, have: frequent items, of which nothing shows that they go together. A
 pattern is "mostly" of a class if the class is shown to use it more than the others do, and at least twice as often. It
 is "only" of the class if, beyond that, no more rows outside carry it than noise explains, and at most a tenth of the
-share of the class has most of its items. All other patterns are "shared". What a class adds to a pattern, or to the
-typical row, is "added". Where rows belong to groups, a pattern that one group has, or a few, is a "group" pattern: it
-says nothing about classes.
+share of the class uses it or has most of its items. All other patterns are "shared". What a class adds to a pattern,
+or to the typical row, is "added". Where rows belong to groups, a pattern that one group has, or a few, is a "group"
+pattern: it says nothing about classes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TYPICAL, SHARED, MOSTLY, ONLY, ADDED, GROUP = "typical", "shared", "mostly", "on
 COMMON = "common"
 # A class has at least so many times the rate of the others together.
 MIN_RATIO = 2.0
-# So many times the share of rows with most of the items, where the pattern is "only" of the class.
+# So many times the share of rows that use it, and of rows with most of the items, where a pattern is "only" of a class.
 MIN_RATIO_OF_ONLY = 10
 # More carriers than noise makes with this probability are more than it explains.
 NOISE_LEVEL = 0.05
@@ -107,12 +107,15 @@ def class_kinds(model: FittedModel) -> NDArray[Any]:
 
 
 def _is_rare_outside(model: FittedModel, a: int, s: int) -> bool:
-    """Say whether most of the items of pattern ``s`` are together much more rarely outside of class ``a``."""
-    if model.most_counts_ is None:
-        return True
-    own, rows = int(model.most_counts_[a, s]), int(model.class_counts_[a])
-    others, rows_outside = int(model.most_counts_[:, s].sum()) - own, int(model.class_counts_.sum()) - rows
-    return others * rows * MIN_RATIO_OF_ONLY <= own * rows_outside
+    """Say whether rows outside of class ``a`` use pattern ``s``, or have most of its items, much more rarely."""
+    rows = int(model.class_counts_[a])
+    rows_outside = int(model.class_counts_.sum()) - rows
+    for counts in (model.usage_counts_, model.most_counts_):
+        if counts is not None:
+            own, others = int(counts[a, s]), int(counts[:, s].sum() - counts[a, s])
+            if others * rows * MIN_RATIO_OF_ONLY > own * rows_outside:
+                return False
+    return True
 
 
 def least_items(noise: Ints, used: int, total: float) -> int:

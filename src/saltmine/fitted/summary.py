@@ -187,6 +187,18 @@ class Summary:
         lines = "".join(f"<li>{escape(finding.text)}</li>" for finding in self.findings)
         return f"<div><p>{escape(self.headline)}</p><ol>{lines}</ol></div>"
 
+    @cached_property
+    def told_differences(self) -> pd.DataFrame:
+        """Those worth a line: of two items that say the same, as milk=true and milk=false, the more frequent one."""
+        table, sizes = self.differences, dict(zip(self.model.classes_.tolist(), self.model.class_counts_, strict=True))
+        keys = list(zip(table["class"], table["rows"], table["rows_elsewhere"], strict=True))
+        there, told = set(keys), []
+        for label, rows, elsewhere in keys:
+            size, others = int(sizes[label]), self.n_rows - int(sizes[label])
+            is_rarer = rows * others < elsewhere * size
+            told.append(not (is_rarer and (label, size - rows, others - elsewhere) in there))
+        return table[np.array(told, dtype=bool)]
+
     @property
     def confirmed_differences(self) -> pd.DataFrame:
         """Those that are shown to differ."""

@@ -6,6 +6,8 @@ import numpy as np
 
 # Characters of a class name in a sentence.
 MAX_NAME_IN_SENTENCE = 40
+# Smaller probabilities are not told apart.
+LEAST_PROBABILITY = 1e-300
 
 
 def class_in_sentence(name: str) -> str:
@@ -89,6 +91,20 @@ def probability(value: float) -> str:
     Examples
     --------
     >>> probability(0.0312), probability(3e-9), probability(0.0)
-    ('0.031', '3e-09', '1e-300')
+    ('0.031', '3e-09', '< 1e-300')
     """
-    return f"{max(value, 1e-300):.1e}".replace(".0e", "e") if value < 1e-3 else f"{value:.2g}"
+    if value < LEAST_PROBABILITY:
+        return f"< {LEAST_PROBABILITY:g}"
+    return f"{value:.1e}".replace(".0e", "e") if value < 1e-3 else f"{value:.2g}"
+
+
+def q_text(value: float | None) -> str:
+    """Return a q-value as part of a sentence.
+
+    Examples
+    --------
+    >>> q_text(0.017), q_text(0.0)
+    ('q = 0.017', 'q < 1e-300')
+    """
+    text = probability(value or 0.0)
+    return f"q {text}" if text.startswith("<") else f"q = {text}"

@@ -16,7 +16,8 @@ from saltmine.colours import SHARED, class_colours
 from saltmine.fitted.model import FittedModel
 from saltmine.fitted.parts import PatternSummary
 from saltmine.fitted.summary import MAX_Q, Summary
-from saltmine.fitted.wording import class_in_sentence, percent
+from saltmine.fitted.wording import class_in_sentence, percent, probability
+from saltmine.nouns import counted
 from saltmine.report.payload import payload
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def render(model: FittedModel | Summary, title: str | None = None, max_patterns:
         **{name: escape(data[name]) for name in ("version", "date", "title", "answer", "method")},
         "facts": escape(" · ".join(data["facts"])),
         "source": escape(data["method_source"]),
+        "independent": escape(_independent(summary)),
         **{name: escape(text) for name, text in _meanings(data["tested"], data["exact"], len(data["classes"])).items()},
         "findings": findings_html(summary, {pattern["number"] for pattern in data["patterns"]}),
         "outline": f'<ul class="outline">{lines}</ul>',
@@ -90,6 +92,14 @@ def render(model: FittedModel | Summary, title: str | None = None, max_patterns:
     }
     # One pass, so that braces in a name or title stay as they are.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _asset("report.html"))
+
+
+def _independent(summary: Summary) -> str:
+    """Return what the tests take as independent."""
+    if summary.model.groups_ is None:
+        return "take rows as independent"
+    noun = summary.model.group_name_
+    return f"count groups ({noun}), not rows; a {noun} with rows of several classes is compared with itself"
 
 
 def _meanings(tested: bool, exact: bool, n_classes: int) -> dict[str, str]:
@@ -182,17 +192,18 @@ def differences_html(summary: Summary) -> str:
     """Return the section of single items that classes differ in; nothing where there is one class."""
     if len(summary.classes) < 2:
         return ""
-    confirmed = summary.confirmed_differences
-    count, compared = confirmed["item"].nunique(), len(confirmed)
+    told = summary.told_differences
+    count, confirmed = summary.confirmed_differences["item"].nunique(), int((told["q_value"] <= MAX_Q).sum())
+    first = told.head(SHOWN_DIFFERENCES)
     if count:
-        lead = f"{count:,} {'item differs' if count == 1 else 'items differ'} between the classes (q at most {MAX_Q})"
-        of_all = f"; the surest {SHOWN_DIFFERENCES} of {compared:,} differences are here, all in differences.csv."
-        lead += of_all if compared > SHOWN_DIFFERENCES else "."
+        differ = "differs" if count == 1 else "differ"
+        some = f"; here are the surest {len(first)}, all are in differences.csv" if confirmed > len(first) else ""
+        lead = f"{counted(count, 'item')} {differ} between the classes (q at most {MAX_Q}){some}."
     else:
         lead = f"No single item is shown to differ between the classes (q at most {MAX_Q})."
     lead += " One item at a time, whether or not it belongs to a pattern; each class against all other rows."
-    first = summary.differences.head(SHOWN_DIFFERENCES)
-    if len(first) > compared:
+    lead += f" q corrects for all {summary.model.n_features_in_:,} items; the intervals do not."
+    if len(first) > confirmed:
         lead += " Grey lines are not confirmed: chance may explain them."
     table = _difference_rows(summary, first) if len(first) else ""
     title = '<h2 id="items-title">Single items that differ</h2>'
@@ -210,7 +221,7 @@ def _difference_rows(summary: Summary, differences: pd.DataFrame) -> str:
             f"{percent(row[f'share{where}'])} <span>({row[f'rows{where}']:,})</span>" for where in ("", "_elsewhere")
         )
         odds = _figure(row["odds_ratio"]), f"{_figure(row['odds_low'])} to {_figure(row['odds_high'])}"
-        figures = zip(heads[2:], [*shares, *odds, f"{row['q_value']:.1g}"], strict=True)
+        figures = zip(heads[2:], [*shares, *odds, probability(row["q_value"])], strict=True)
         cells = "".join(f'<td data-label="{label}">{text}</td>' for label, text in figures)
         item, owner = escape(str(row["item"])), escape(names[row["class"]])
         unsure = "" if row["q_value"] <= MAX_Q else ' class="unsure"'

@@ -16,6 +16,10 @@ function makeCards() {
   );
   for (const card of cards) watcher.observe(card.node);
   for (const card of cards.slice(FIRST_CARDS)) card.node.classList.add("later");
+  // Links lead to a card below the toolbar, which stays on top.
+  new ResizeObserver(([{ target }]) =>
+    document.documentElement.style.setProperty("--toolbar", `${target.offsetHeight}px`),
+  ).observe(byId("toolbar"));
 }
 
 const leftOutText = () =>

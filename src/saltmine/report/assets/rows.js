@@ -8,10 +8,7 @@ function rowList(pattern) {
   const title = data.rows.numbered ? "Rows that use it, counted from 0" : "Rows that use it";
   if (!used) return null;
   const { rows } = pattern;
-  const hidden = used - rows.length;
-  const left = used - Math.min(FIRST_ROWS, rows.length);
-  const where = hidden ? `; ${count(hidden)} of them only in usage.csv` : "";
-  const rest = left ? `and ${plural(left, "more row")}${where}` : null;
+  const rest = used > rows.length ? `of ${plural(used, "row")}; usage.csv has all` : null;
   const list = el("ul", { class: "row-names" });
   const names = shortList(list, rows.length, FIRST_ROWS, (k) => rowName(rows[k]), rest);
   return el("section", {}, el("h4", {}, title), names);

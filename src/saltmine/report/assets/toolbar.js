@@ -106,18 +106,12 @@ function kindFilter() {
 /** The switch between the patterns of the findings and all of them. */
 function findingsSwitch() {
   const button = el("button", { type: "button", id: "findings-only", "aria-pressed": "true" }, "Patterns of findings");
-  button.addEventListener("click", () => showFindings(!view.findings));
+  button.addEventListener("click", () => update({ findings: !view.findings }));
   return el("div", { class: "field" }, el("span", { class: "field-name" }, "Show only"), el("div", { class: "switch" }, button));
-}
-
-function showFindings(only) {
-  byId("findings-only")?.setAttribute("aria-pressed", String(only));
-  update({ findings: only });
 }
 
 /** Show all patterns again. */
 function resetToolbar() {
-  byId("findings-only")?.setAttribute("aria-pressed", "false");
   byId("toolbar").reset();
   for (const button of document.querySelectorAll("#toolbar [data-kind]")) button.setAttribute("aria-pressed", "false");
   view.kinds.clear();
@@ -139,15 +133,19 @@ function update(change) {
   // The typical row is no pattern that was found.
   const found = (some) => some.filter((card) => !card.pattern.typical).length;
   const all = shown.length === cards.length;
+  const onlyFindings = view.findings && !isLooking();
+  byId("findings-only")?.setAttribute("aria-pressed", String(onlyFindings));
   byId("shown").textContent = all
     ? plural(found(cards), "pattern")
-    : `${count(found(shown))} of ${plural(found(cards), "pattern")}`;
+    : `${count(found(shown))} of ${plural(found(cards), "pattern")}${onlyFindings ? ", those of the findings" : ""}`;
+  byId("no-cards").hidden = shown.length > 0;
 }
 
+/** Whether the reader looks for something, which is then looked for among all patterns. */
+const isLooking = () => Boolean(view.query || view.owner || view.kinds.size);
+
 function isShown(card) {
-  // Who looks for something looks among all patterns.
-  const looking = view.query || view.owner || view.kinds.size;
-  const wanted = looking || !view.findings || card.pattern.typical || ofFindings.has(card.pattern.number);
+  const wanted = isLooking() || !view.findings || card.pattern.typical || ofFindings.has(card.pattern.number);
   return ofKind(card.pattern) && ofOwner(card.pattern) && isFound(card) && Boolean(wanted);
 }
 
