@@ -69,7 +69,7 @@ def test_fit_writes_everything_and_prints_the_answer(fitted):
     assert summary["differences"][0]["item"] == differences["item"][0]
     confirmed = int((differences["q_value"] <= 0.05).sum())
     assert confirmed > 1
-    assert f"{confirmed} single items differ between the classes." in " ".join(result.stdout.split())
+    assert f"Single items that differ between the classes: {confirmed}." in " ".join(result.stdout.split())
     assert [finding["text"] for finding in summary["findings"]] == [f.text for f in model.summary().findings]
     assert summary["headline"] in " ".join(result.stdout.split())
     for finding in summary["findings"]:

@@ -43,7 +43,7 @@ def test_fit_of_one_file_per_class(mafs, tmp_path):
         f"Reading {primary} and {relapse} ...",
         "a.maf: left out 2 silent mutations; --all-mutations (nonsilent=False) keeps them.",
         "Kept 2 samples of samples.tsv without any mutation in the data, as rows without items.",
-        "27 rows, 5 items, 2 classes: primary 13, relapse 14.",
+        "27 rows of 15 patients, which tests count, 5 items, 2 classes: primary 13, relapse 14.",
     ]
     usage = pd.read_csv(tmp_path / "out" / "usage.csv")
     assert usage["class"].value_counts().to_dict() == {"primary": 13, "relapse": 14}
@@ -91,7 +91,8 @@ def test_wrong_files_are_explained(mafs, tmp_path):
     )
     assert refused("fit", "x=", *out) == "Error: 'x=' is not CLASS=FILE, as primary=a.maf."
     assert refused("fit", "=x", *out) == "Error: '=x' is not CLASS=FILE, as primary=a.maf."
-    assert f"The row 'a0' is in {primary} and in " in refused("fit", f"x={primary}", f"y={primary}", *out)
+    same = f"Two classes have the same file, {primary}; give each class its own."
+    assert same in refused("fit", f"x={primary}", f"y={primary}", *out)
     assert refused("fit", primary, *out) == (
         f"Error: {primary} holds no classes; name a file that does with --labels, give one file per class as "
         "CLASS=FILE, or look for patterns without classes with --method primp."

@@ -64,7 +64,7 @@ def test_single_items_are_found_without_patterns():
     summary = CSalt(random_state=0).fit(X, y).summary()
     assert not summary.patterns
     assert summary.headline.startswith("No pattern passed the test at alpha = 0.01. The strongest candidate, ")
-    assert summary.headline.endswith("1 single item differs between the classes.")
+    assert summary.headline.endswith(" Single items that differ between the classes: 1.")
     (finding,) = summary.findings
     hits = int(X["PML"].sum())
     assert finding.text.startswith(

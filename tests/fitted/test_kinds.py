@@ -81,9 +81,24 @@ def test_kinds_by_hand(carriers, q_values, expected):
 
 
 def test_the_more_frequent_items_are_outside_the_more_carriers_noise_explains():
-    carriers = [[60], [12]]
-    assert class_kinds(make_model(carriers, [[0.001], [1]], shares=0.1))[0, 0] == "mostly"
-    assert class_kinds(make_model(carriers, [[0.001], [1]], shares=0.5))[0, 0] == "only"
+    for share, expected in ((0.1, "mostly"), (0.5, "only")):
+        model = make_model([[60], [12]], [[0.001], [1]], shares=share)
+        model.usage_counts_ = np.array([[60], [3]])
+        assert class_kinds(model)[0, 0] == expected
+
+
+def test_only_and_mostly_are_true_of_use_as_well():
+    for used, expected in ((0, "only"), (4, "only"), (5, "mostly"), (20, "mostly"), (21, "")):
+        model = make_model([[40], [1]], [[0.001], [1]])
+        model.usage_counts_ = np.array([[40], [used]])
+        assert class_kinds(model)[0, 0] == expected
+
+
+def test_only_asks_that_most_of_the_items_are_rare_elsewhere():
+    model = make_model([[40], [0]], [[0.001], [1]])
+    for others, expected in ((4, "only"), (5, "mostly")):
+        model.most_counts_ = np.array([[40], [others]])
+        assert class_kinds(model)[0, 0] == expected
 
 
 def test_rows_that_use_a_pattern_do_not_make_its_items_frequent_by_noise():

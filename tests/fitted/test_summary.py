@@ -253,7 +253,7 @@ def test_the_headline_counts_confirmed_alterations_only():
 def test_the_headline_tells_of_patterns_of_single_groups(groups, expected):
     patterns = [PatternSummary(k, False, [], [], 2, [1, 1], -9.0, 9.0, None, [], of) for k, of in enumerate(groups)]
     words = headline(_classes("a", "b"), patterns, alpha=0.01, group="patient")
-    assert words == f"No pattern of several groups passed the test at alpha = 0.01. {expected}"
+    assert words == f"No pattern of several patients passed the test at alpha = 0.01. {expected}"
     assert patterns[0].kind == "group"
 
 

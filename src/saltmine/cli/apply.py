@@ -91,7 +91,7 @@ def predict(
 @options.MODEL
 @options.output_option("report.html", "The page.")
 @click.option("--title", help="Its title.")
-@click.option("--max-patterns", type=options.COUNT, help="Most patterns on it; all if not given.")
+@click.option("--max-patterns", "--max-report-patterns", type=options.COUNT, help="Most patterns; all if not given.")
 def report(model: Path, output: Path, title: str | None, max_patterns: int | None) -> None:
     """Write the report of MODEL as one HTML page.
 

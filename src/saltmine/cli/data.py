@@ -82,6 +82,9 @@ def read_items(path: Path | ClassFiles, given: dict[str, Any], notes: Notes, oth
         classes = f"the classes of --target {given['target']}"
         raise WrongUse(f"{path}: {classes} are numbers such as {table.y[0]}; cut them first.")
     n_classes = 0 if table.y is None else len(set(table.y.tolist()))
+    if table.y is not None and n_classes == 1 and otherwise is not None:
+        only = f"there is only one class, {str(table.y[0])!r}, and nothing to compare it with"
+        raise WrongUse(f"{path}: {only}; add rows of another class{otherwise}.")
     if n_classes > max(MAX_CLASSES, table.shape[0] // 5) and otherwise is not None:
         many = f"there are {n_classes:,} classes for {table.shape[0]:,} rows, too many to compare"
         raise WrongUse(f"{path}: {many}; does {'--labels' if given['labels'] else '--target'} name what is meant?")
@@ -100,15 +103,18 @@ def _say_notes(table: Table, notes: Notes) -> None:
 
 def _sizes(items: Items) -> str:
     """Return the numbers of rows, items and classes, and the rows of every class."""
-    parts = [counted(items.X.shape[0], "row"), counted(items.X.shape[1], "item")]
+    rows, groups = counted(items.X.shape[0], "row"), items.table.groups
+    if groups is not None:
+        rows += f" of {counted(len(set(groups.tolist())), items.table.group_name or 'group')}, which tests count"
+    parts = [rows, counted(items.X.shape[1], "item")]
     if items.table.y is None:
         return f"{', '.join(parts)}."
-    rows = Counter(str(label) for label in items.table.y.tolist())
-    listed, largest = sorted(rows.items()), ""
+    of_classes = Counter(str(label) for label in items.table.y.tolist())
+    listed, largest = sorted(of_classes.items()), ""
     if len(listed) > _SHOWN_CLASSES:
-        listed, largest = rows.most_common(_SHOWN_CLASSES), " (the largest)"
+        listed, largest = of_classes.most_common(_SHOWN_CLASSES), " (the largest)"
     sizes = ", ".join(f"{label} {count:,}" for label, count in listed)
-    return f"{', '.join(parts)}, {counted(len(rows), 'class')}{largest}: {sizes}."
+    return f"{', '.join(parts)}, {counted(len(of_classes), 'class')}{largest}: {sizes}."
 
 
 def _without_classes(path: Path | ClassFiles, table: Table, otherwise: str) -> str:

@@ -75,7 +75,7 @@ def fit(data: Path | ClassFiles, **given: Any) -> None:
 
     \b
     Examples:
-      saltmine fit baskets.csv --target shop -o out/
+      saltmine fit baskets.csv --target shop --row-names receipt -o out/
       saltmine fit patients.csv --target diagnosis --threshold age=18,60 --missing item
       saltmine fit reviews.jsonl.xz --target label --text text --max-rank 30
       saltmine fit cells.h5ad --target condition --binarize 0

@@ -87,7 +87,7 @@ NONSILENT = "Whether silent mutations of a MAF file are left out; they are for g
 READING = (
     click.option("--target", metavar="COLUMN", help="Column that holds the classes."),
     click.option("--labels", type=PATH, help="File with the class of every row, or a sample sheet."),
-    click.option("--group", metavar="COLUMN", help="Column of groups, as patients: --stability draws whole groups."),
+    click.option("--group", metavar="COLUMN", help="Column of groups, as patients: tests count groups, not rows."),
     click.option("--items", type=PATH, help="File with the item names, one per line (npz, mtx, dat)."),
     click.option("--row-names", metavar="COLUMN", help="Column that names the rows."),
     click.option("--format", type=click.Choice(list(formats())), help="File format, where the suffix does not tell."),

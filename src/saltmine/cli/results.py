@@ -176,12 +176,11 @@ def _single_items(summary: Summary) -> list[Any]:
         return []
     told = summary.told_differences
     count, first = int((told["q_value"] <= MAX_Q).sum()), told.head(SHOWN_DIFFERENCES)
-    differ = "Single items that differ" if count else "No single item is shown to differ"
-    lead = f"{differ} between classes (q at most {MAX_Q})"
+    lead = "Single items, the surest differences between classes"
     if count > len(first):
-        lead += f", the first of {count:,}"
+        lead += f" of {count:,} (q at most {MAX_Q})"
     elif count < len(first):
-        lead += "; those with a larger q are not confirmed" if count else "; the nearest are"
+        lead += f"; with q above {MAX_Q} they are not confirmed"
     return [Text(f"\n{lead}:\n"), _difference_grid(first)]
 
 

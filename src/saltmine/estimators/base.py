@@ -237,7 +237,9 @@ class PatternModel(NewRows, Outputs):
         """Look for the strongest candidate where no pattern passed the tests of a method that has any."""
         if not self._is_tested or isinstance(data, LazyMatrix) or not self.typical_.all():
             return None
-        found = import_fitting().strongest_pair(data)
+        # Of rows that belong together one is enough.
+        first = slice(None) if self.groups_ is None else np.unique(self.groups_, return_index=True)[1]
+        found = import_fitting().strongest_pair(data[first])
         # What is clear by itself, and yet no pattern, is left to the tables.
         return NearMiss(*found) if found is not None and found[2] > self._level else None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,16 +115,15 @@ def least_difference(hits: float, rows: float, elsewhere: float, others: float) 
 
 
 def _single_items(summary: Summary) -> list[Finding]:
-    """Return the single items that differ; those that a class has less often only where it has none more often.
-
-    With values as items, what is rarer in a class is the other half of what is more frequent.
-    """
-    more, less = list[Finding](), list[Finding]()
-    for row in summary.confirmed_differences.to_dict("records"):
+    """Return the single items that differ, each for the class where the difference is largest."""
+    confirmed = summary.told_differences[summary.told_differences["q_value"] <= summary.max_q]
+    found: dict[int, Finding] = {}
+    for row in confirmed.to_dict("records"):
         finding = _single_item(summary, row, int(np.searchsorted(summary.model.classes_, row["class"])))
-        (less if row["share"] < row["share_elsewhere"] else more).append(finding)
-    told = {finding.role for finding in more}
-    return more + [finding for finding in less if finding.role not in told]
+        best = found.setdefault(int(finding.items[0]), finding)
+        if finding.difference > best.difference:
+            found[int(finding.items[0])] = finding
+    return list(found.values())
 
 
 def _single_item(summary: Summary, row: dict[Any, Any], a: int) -> Finding:
@@ -163,6 +163,8 @@ def _share(hits: int, rows: int) -> str:
 def _of_pattern(summary: Summary, pattern: PatternSummary) -> Iterator[Finding]:
     """Yield what is shown of classes in a pattern."""
     if pattern.kind == GROUP:
+        return
+    if _is_of_one_column(summary, pattern):
         return
     for part in pattern.parts:
         if part.q_value is None or part.q_value > summary.model._level:
@@ -225,6 +227,7 @@ def _by_evidence(summary: Summary) -> list[PatternSummary]:
     """Return the shared patterns that are shown to go together, the largest evidence first."""
     least = -np.log(summary.model._level)
     shared = [pattern for pattern in summary.patterns if pattern.kind == SHARED and pattern.parts[0].role < 0]
+    shared = [pattern for pattern in shared if not _is_of_one_column(summary, pattern)]
     shown = [pattern for pattern in shared if pattern.evidence is not None and pattern.evidence >= least]
     return sorted(shown, key=lambda pattern: -(pattern.evidence or 0))
 
@@ -249,7 +252,19 @@ def _users(summary: Summary, pattern: PatternSummary) -> str:
     return listed([class_in_sentence(name) for name in names])
 
 
+def _is_of_one_column(summary: Summary, pattern: PatternSummary) -> bool:
+    """Say whether all items come from one column of a table: age>=18 and age>=65 go together by themselves."""
+    if summary.model.preparation_ is None:
+        return False
+    names = [str(summary.item_names[item]) for part in pattern.parts for item in part.items.tolist()]
+    return len({re.split("[=<>[]", name)[0] for name in names}) == 1
+
+
 def _items(summary: Summary, part: Part) -> str:
+    """Return the strongest items, of those that are more frequent with the pattern than elsewhere."""
+    telling = int(np.count_nonzero(part.strength > 0))
+    if 0 < telling < len(part.items):
+        part = replace(part, items=part.items[:telling])
     return summary.items_text(part, NAMED_ITEMS)
 
 

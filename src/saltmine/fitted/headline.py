@@ -48,7 +48,7 @@ def headline(
     of_groups = [pattern for pattern in patterns if pattern.kind == GROUP]
     others = [pattern for pattern in patterns if pattern.kind not in (TYPICAL, GROUP)]
     if others or not typical:
-        found = _found(classes, others, alpha, can_alter, bool(of_groups))
+        found = _found(classes, others, alpha, can_alter, group if of_groups else None)
     else:
         found = f"No pattern was found beside the typical {plural(len(typical), 'row')}."
     sentences = [found, _patterns_of_groups(of_groups, group), _typical_row(classes, typical)]
@@ -86,11 +86,11 @@ def _found(
     patterns: Sequence[PatternSummary],
     alpha: float | None,
     can_alter: bool,
-    beside_groups: bool,
+    beside_groups: str | None,
 ) -> str:
     """Return what patterns there are beside the typical row and those of single groups."""
     if not patterns:
-        of_all = "of several groups " if beside_groups else ""
+        of_all = f"of several {plural(2, beside_groups)} " if beside_groups else ""
         return "No pattern was found." if alpha is None else f"No pattern {of_all}passed the test at alpha = {alpha:g}."
     total, tested = counted(len(patterns), "pattern"), alpha is not None
     weak = "" if tested else _weak_patterns(patterns)

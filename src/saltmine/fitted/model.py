@@ -53,6 +53,7 @@ class FittedModel(Protocol):
     stability_: Stability | None
     near_miss_: NearMiss | None
     about_: dict[str, Any]
+    preparation_: Any
     _items: ItemCounts
     # p-values of single items by groups, for distinct items, (c, items); None where rows were counted.
     _item_p_values: Floats | None

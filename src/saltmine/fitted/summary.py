@@ -103,7 +103,8 @@ class Summary:
         self._fill_parts(rows)
         alpha = model._level if model._is_tested else None
         words = headline(self.classes, self.patterns, alpha=alpha, can_alter=model._can_alter, group=model.group_name_)
-        self.headline = " ".join(text for text in (words, self._near_miss(), self._items_that_differ()) if text)
+        parts = words, self._near_miss(), self._items_that_differ(), self._counted_groups()
+        self.headline = " ".join(text for text in parts if text)
 
     def _fill_parts(self, rows: TableRows) -> None:
         """Give every pattern its parts: rows of the same role and kind, strongest items first."""
@@ -140,10 +141,11 @@ class Summary:
         near = self.model.near_miss_
         if near is None:
             return ""
-        names = [str(self.item_names[item]) for item in near.items[:MAX_GROUPS_NAMED]]
+        named = [self.item_names[item] for item in near.items[:MAX_GROUPS_NAMED]]
+        names = [f"item {name}" if isinstance(name, int) else name for name in named]
         more = [f"{len(near.items) - len(names)} more"] if len(near.items) > len(names) else []
         what = f"The strongest candidate, {listed(names + more)} in {counted(near.rows, 'row')}"
-        return f"{what}, may be due to chance: the probability of as much is up to {near.chance:.2g}."
+        return f"{what}, may be due to chance (probability up to {near.chance:.2g})."
 
     def _items_that_differ(self) -> str:
         """Return a sentence with the number of single items that differ between classes."""
@@ -152,7 +154,13 @@ class Summary:
         count = self.confirmed_differences["item"].nunique()
         if not count:
             return "No single item is shown to differ between the classes."
-        return f"{counted(count, 'single item')} {'differs' if count == 1 else 'differ'} between the classes."
+        return f"Single items that differ between the classes: {count:,}."
+
+    def _counted_groups(self) -> str:
+        """Return a sentence that tests count groups, where the rows have any."""
+        if self.model.groups_ is None:
+            return ""
+        return f"Tests count {counted(len(set(self.model.groups_)), self.model.group_name_)}, not rows."
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -186,6 +194,11 @@ class Summary:
         """Return headline and findings for a notebook; names come from data, so they are escaped."""
         lines = "".join(f"<li>{escape(finding.text)}</li>" for finding in self.findings)
         return f"<div><p>{escape(self.headline)}</p><ol>{lines}</ol></div>"
+
+    @property
+    def max_q(self) -> float:
+        """Largest q-value of single items that are shown to differ."""
+        return MAX_Q
 
     @cached_property
     def told_differences(self) -> pd.DataFrame:

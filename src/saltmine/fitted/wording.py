@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 # Characters of a class name in a sentence.
-MAX_NAME_IN_SENTENCE = 40
+MAX_NAME_IN_SENTENCE = 60
 # Smaller probabilities are not told apart.
 LEAST_PROBABILITY = 1e-300
 

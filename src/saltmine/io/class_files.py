@@ -121,6 +121,8 @@ def _row_names(files: ClassFiles, tables: list[Table]) -> NDArray[Any] | None:
     if len(names) < len(tables) or all(_is_count(part) for part in names):
         return None
     first: dict[str, Path] = {}
+    if len({path.resolve() for path in files.values()}) < len(files):
+        raise ReadError(f"Two classes have the same file, {next(iter(files.values()))}; give each class its own.")
     for path, part in zip(files.values(), names, strict=True):
         for name in part:
             if name in first:

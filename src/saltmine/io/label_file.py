@@ -17,7 +17,8 @@ from saltmine.names import as_text
 from saltmine.nouns import counted
 
 _CLASS_COLUMNS = ("class", "label", "target", "y")
-_GROUP_COLUMNS = ("patient", "group", "subject", "donor")
+_GROUPS = ("patient", "group", "subject", "donor", "individual", "participant")
+_GROUP_COLUMNS = tuple(f"{name}{end}" for end in ("", "_id", "id", " id") for name in _GROUPS)
 _MAX_LISTED = 10
 # A class of so many samples, none of which is in the data, was forgotten rather than free of mutations.
 MANY_SAMPLES = 5
@@ -116,6 +117,16 @@ class _Sheet:
         known = None if classes is None else set(classes.tolist())
         self.class_column, self.group_column = self._columns(target, group, known)
         self.name_column = 1 if self.class_column == 0 else 0
+        self._note_unused()
+
+    def _note_unused(self) -> None:
+        """Note columns that say nothing here, where one may have been meant to say what belongs together."""
+        used = {self.class_column, self.name_column if self.width > 1 else None}
+        unused = [name for column, name in enumerate(self.header or []) if column not in used]
+        if unused and self.group_column is None:
+            listed = ", ".join(unused[:_MAX_LISTED]) + (", ..." if len(unused) > _MAX_LISTED else "")
+            which = "--group (group) names the column that says what belongs together"
+            self.notes.append(f"Not used of {self.name}: {listed}; {which}.")
 
     def _columns(self, target: ColumnArg, group: ColumnArg, known: set[str] | None) -> tuple[int | None, int | None]:
         """Return the columns of the class and the group; with ``known`` classes, none may have classes."""
