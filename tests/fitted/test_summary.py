@@ -245,9 +245,9 @@ def test_the_headline_counts_confirmed_alterations_only():
 @pytest.mark.parametrize(
     ("groups", "expected"),
     [
-        ([["DS12"]], "1 pattern is of one patient, which says nothing about classes."),
-        ([["DS12"], ["DS7"]], "2 patterns are of one patient each, which says nothing about classes."),
-        ([["DS12"], ["DS7", "DS9"]], "2 patterns are of 2 patients at most, too few to say anything about classes."),
+        ([["DS12"]], "1 pattern is of one patient, which says nothing about others."),
+        ([["DS12"], ["DS7"]], "2 patterns are of one patient each, which says nothing about others."),
+        ([["DS12"], ["DS7", "DS9"]], "2 patterns are of 2 patients at most, and not shown when patients are counted."),
     ],
 )
 def test_the_headline_tells_of_patterns_of_single_groups(groups, expected):

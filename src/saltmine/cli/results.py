@@ -10,6 +10,7 @@ from rich.text import Text
 
 from saltmine.cli.apply import usage_table
 from saltmine.cli.output import as_json, print_rich, simple_grid, terminal_width
+from saltmine.fitted.kinds import GROUP, TYPICAL
 from saltmine.fitted.parts import PatternSummary
 from saltmine.fitted.summary import MAX_Q, Summary
 from saltmine.fitted.wording import percent, probability
@@ -54,8 +55,8 @@ def plain_values(summary: Summary, seconds: float) -> dict[str, Any]:
         "rows": summary.n_rows,
         "columns": int(model.n_features_in_),
         "classes": {entry.label: entry.rows for entry in summary.classes},
-        "groups": None if model.groups_ is None else {model.group_name_: len(set(model.groups_))},
-        "n_patterns": sum(not pattern.typical for pattern in summary.patterns),
+        "groups": {model.group_name_: summary.n_groups} if summary.n_groups else None,
+        "n_patterns": sum(pattern.kind not in (TYPICAL, GROUP) for pattern in summary.patterns),
         "description_length": float(model.description_length_),
         "null_description_length": float(model.null_description_length_),
         "seconds": round(seconds, 2),

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+# Rows that weights may add up to.
+MAX_ROWS = 1 << 31
+
 
 def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted distinct labels and the number of each row's label among them.
@@ -63,6 +66,9 @@ def group_numbers(groups: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.in
     """
     if hasattr(groups, "iloc") and getattr(groups, "ndim", 1) == 2 and groups.shape[1] == 1:
         groups = groups.iloc[:, 0]
+    if np.ma.is_masked(groups):
+        row = int(np.flatnonzero(np.ma.getmaskarray(groups))[0])
+        raise ValueError(f"groups has no name for row {row} (masked); give it one, or a group of its own.")
     names = np.array(groups, dtype=object)
     if names.ndim != 1:
         raise ValueError(f"groups must be one name per row, not an array of {names.ndim} dimensions.")
@@ -98,7 +104,9 @@ class Grouping:
     @classmethod
     def of(cls, groups: Any, n_rows: int) -> Grouping:
         """Return the groups of rows; a Series brings the noun with its name."""
-        return cls(*group_numbers(groups, n_rows), str(getattr(groups, "name", "") or "group"))
+        is_frame = getattr(groups, "ndim", 1) == 2 and hasattr(groups, "columns")
+        name = groups.columns[0] if is_frame else getattr(groups, "name", None)
+        return cls(*group_numbers(groups, n_rows), name if isinstance(name, str) and name else "group")
 
     def of_copies(self, rows: NDArray[np.intp]) -> Grouping:
         """Return the groups of these rows."""
@@ -124,6 +132,8 @@ def row_counts(sample_weight: Any, numbers: NDArray[np.intp], classes: NDArray[A
     >>> row_counts([1.0, 0, 2], np.array([0, 0, 1]), np.array(["a", "b"])).tolist()
     [1, 0, 2]
     """
+    if np.ma.is_masked(sample_weight):
+        raise ValueError("sample_weight is masked for some rows; give every row a weight, 0 to leave it out.")
     weights = np.asarray(sample_weight)
     if weights.ndim == 0:
         weights = np.full(len(numbers), weights)
@@ -139,6 +149,8 @@ def row_counts(sample_weight: Any, numbers: NDArray[np.intp], classes: NDArray[A
         row = int(wrong[0])
         problem = f"The weight of row {row} is {weights[row]}; weights are whole numbers of at least 0"
         raise ValueError(f"{problem}, how often each row occurs: tests count rows.")
+    if weights.sum() > MAX_ROWS:
+        raise ValueError(f"The weights add up to {weights.sum():.3g} rows, more than fit; divide them.")
     counts = weights.astype(np.int64)
     absent = np.bincount(numbers, counts, minlength=len(classes)) == 0
     if absent.any():

@@ -42,7 +42,7 @@ class AddedShares(NamedTuple):
     """How frequent added items are among the rows that have most of what classes share in the pattern, (2, c, r).
 
     ``[0, a, s]`` is about the rows of class a, which adds items to pattern s, ``[1, a, s]`` about those of the classes
-    that add none. Shares are means over the added items; NaN where a class adds nothing, or there are no rows.
+    that do not add the same. Shares are means over the added items; NaN where a class adds nothing, or no row is there.
     """
 
     shares: Floats
@@ -73,11 +73,18 @@ def added_shares(
         if len(items) >= 2:
             hits = np.asarray(rows[:, items].sum(axis=1)).ravel()
             carrying = np.flatnonzero(2 * hits > len(items))
-        without = carrying[~adding[numbers[carrying], s]]
+        of_class = [carrying[numbers[carrying] == a] for a in range(n_classes)]
         for a in np.flatnonzero(adding[:, s]).tolist():
             added = np.flatnonzero(alterations[a, s])
-            for k, chosen in enumerate((carrying[numbers[carrying] == a], without)):
-                counts[k, a, s] = len(chosen)
-                if len(chosen):
-                    shares[k, a, s] = rows[chosen][:, added].sum() / (len(chosen) * len(added))
+            lacking = [b for b in range(n_classes) if not alterations[b, s, added].all()]
+            counts[:, a, s] = len(of_class[a]), sum(len(of_class[b]) for b in lacking)
+            if len(of_class[a]):
+                shares[0, a, s] = rows[of_class[a]][:, added].sum() / (len(of_class[a]) * len(added))
+            ones, cells = 0, 0
+            for b in lacking:
+                # Of every class only the items that it does not add itself.
+                items = added[~alterations[b, s, added]]
+                ones, cells = ones + rows[of_class[b]][:, items].sum(), cells + len(of_class[b]) * len(items)
+            if cells:
+                shares[1, a, s] = ones / cells
     return AddedShares(shares, counts)

@@ -23,9 +23,10 @@ from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_
 from saltmine.estimators.new_rows import NewRows
 from saltmine.estimators.outputs import Outputs
 from saltmine.estimators.runs import best_of_runs, steps_of
-from saltmine.fitted.kinds import of_few_groups, typical_rows
+from saltmine.fitted.kinds import count_groups, of_few_groups, typical_rows
 from saltmine.fitted.parts import NearMiss
 from saltmine.fitted.stability import Stability
+from saltmine.mdl.typical import TYPICAL_SHARE
 from saltmine.names import as_text, check_distinct
 from saltmine.parameters import check_binarize, check_listening
 from saltmine.progress import Listener, OnStep
@@ -127,7 +128,13 @@ class PatternModel(NewRows, Outputs):
         """Which patterns are the typical row, (r,)."""
         check_is_fitted(self)
         figures = self.usage_counts_, self.class_counts_, self.pattern_evidence_
-        return self._is_tested & typical_rows(*figures, self._level)
+        typical = self._is_tested & typical_rows(*figures, self._level)
+        if self.groups_ is not None:
+            # Of groups as well as of rows.
+            present = self._present
+            n_groups = len(np.unique(self.groups_[present]))
+            typical &= count_groups(self.usage_[present], self.groups_[present]) >= TYPICAL_SHARE * n_groups
+        return typical
 
     @property
     def of_few_groups_(self) -> Bools:
@@ -136,7 +143,13 @@ class PatternModel(NewRows, Outputs):
         if self.groups_ is None:
             return np.zeros(self.n_components_, dtype=bool)
         is_shown = self.typical_ | (self.pattern_evidence_ >= -np.log(self._level)) | (not self._is_tested)
-        return of_few_groups(self.usage_, self.groups_, is_shown)
+        return of_few_groups(self.usage_[self._present], self.groups_[self._present], is_shown)
+
+    @property
+    def _present(self) -> Indices:
+        """The rows that occur."""
+        everyone = np.ones(len(self.usage_), dtype=bool) if self.row_weights_ is None else self.row_weights_ > 0
+        return np.flatnonzero(everyone)
 
     # ------------------------------------------------------------------ fitting
 

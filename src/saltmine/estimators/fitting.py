@@ -29,7 +29,7 @@ from saltmine.fitted.encoding import CodeTable, shared_codes, shorten
 from saltmine.fitted.kinds import typical_rows
 from saltmine.mdl.groups import item_log_p, make_units
 from saltmine.progress import Listener, Progress
-from saltmine.solver.group_tests import failed_alterations, test_groups, without_alterations
+from saltmine.solver.group_tests import RowGroups, failed_alterations, test_groups, without_alterations
 from saltmine.solver.item_block import make_item_block
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.mdl_search import mdl_search
@@ -148,12 +148,14 @@ def count_groups(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups
 
     A pattern that does not pass stays: it is what one group has, or a few.
     """
-    data = StackedMatrix.from_rows(rows, labels.numbers, labels.n_classes, fold=model._folds, fold_rows=False)
-    bits, of_rows = BitMatrix(data.matrix, data.blocks, data.weights), groups[data.order]
-    X, V = found.items.all_components[:, data.items], found.items.all_alterations[:, :, data.items]
+    searched = labels if model._knows_classes else labels.merged()
+    data = StackedMatrix.from_rows(rows, searched.numbers, searched.n_classes, fold=model._folds, fold_rows=False)
+    bits = BitMatrix(data.matrix, data.blocks, data.weights)
+    of_rows = RowGroups(groups[data.order], labels.numbers[data.order], labels.n_classes)
+    X, V = found.items.all_components[:, data.items], found.items.all_alterations[: searched.n_classes, :, data.items]
     binary = BinaryModel(X.T.copy(), V.transpose(0, 2, 1).copy(), found.usage[data.order])
     sizes = np.bincount(labels.numbers, minlength=labels.n_classes)
-    typical = typical_rows(labels.count(found.usage), sizes, found.scores.evidence, model._level)
+    typical = typical_rows(labels.count(found.usage), sizes, found.scores.evidence, model._level) & model._is_tested
     solution = Solution(binary, found.length, found.score, typical=np.flatnonzero(typical).tolist())
     while True:
         tests = test_groups(data, bits, solution.model, of_rows, model._level, solution.typical)
@@ -163,22 +165,32 @@ def count_groups(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups
         kept, left = without_alterations(solution.model, failed, solution.typical)
         length, score = (description_length(bits, kept, printed=printed) for printed in (True, False))
         solution = settle(Solution(kept, length, score, typical=left), data, bits, True, model._level)
+    items = found.items
+    if solution.model is not binary:
+        items = ItemCounts.of(bits, solution.model, data.item_of)
     return replace(
         found,
         length=solution.length,
         score=solution.score,
         scores=tests.scores,
-        items=ItemCounts.of(bits, solution.model, data.item_of),
+        items=items,
         usage=solution.model.Y[data.row_of],
         carrier_counts=labels.count(tests.carriers[data.row_of]),
     )
 
 
 def item_p_values(rows: BinaryMatrix, labels: Labels, groups: Indices, items: ItemCounts) -> Floats:
-    """Test for every class and distinct item, by groups, that the class differs from the others, (c, items)."""
+    """Test for every class and distinct item, by groups, that the class differs from the others, (c, items).
+
+    Where rows and groups differ in opposite directions nothing is shown.
+    """
     first = np.unique(items.item_of, return_index=True)[1][int((items.item_of < 0).any()) :]
     sizes = np.asarray(rows.sum(axis=1)).ravel()
-    return np.exp(item_log_p(rows[:, first], make_units(groups, labels.numbers, sizes), labels.n_classes))
+    log_p, more = item_log_p(rows[:, first], make_units(groups, labels.numbers, sizes), labels.n_classes)
+    counts, of_class = items.item_counts.astype(np.int64), np.bincount(labels.numbers, minlength=labels.n_classes)
+    others = of_class.sum() - of_class
+    more_rows = counts * others[:, None] >= (counts.sum(axis=0) - counts) * of_class[:, None]
+    return np.where(more == more_rows, np.exp(log_p), 1.0)
 
 
 def _best(

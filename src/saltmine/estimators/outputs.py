@@ -214,6 +214,17 @@ class Outputs(BaseEstimator):
         self.stability_ = stability
         return stability
 
+    def _drawn_groups(self, groups: Indices | None, drawn: Indices) -> Indices | None:
+        """Return the groups of drawn rows where the fit had any; a group that was drawn twice is two."""
+        if groups is None or self.groups_ is None:
+            return None
+        order = np.argsort(drawn, kind="stable")
+        begins = np.searchsorted(drawn[order], drawn[order])
+        copy = np.empty(len(drawn), dtype=np.intp)
+        copy[order] = np.arange(len(drawn)) - begins
+        of_copies = groups[drawn] * len(drawn) + copy
+        return None if len(np.unique(of_copies)) == 1 else of_copies
+
     def _refits(
         self,
         rows: BinaryMatrix,
@@ -232,7 +243,7 @@ class Outputs(BaseEstimator):
             again = clone(self).set_params(**quiet)
             if random:
                 again.set_params(random_state=int(rng.integers(np.iinfo(np.int32).max)))
-            again.fit(rows[drawn], labels[drawn], groups=None if groups is None else groups[drawn])
+            again.fit(rows[drawn], labels[drawn], groups=self._drawn_groups(groups, drawn))
             if on_refit is not None:
                 on_refit(done)
             yield carried(again.components_, again.alterations_, class_kinds(again) != "")

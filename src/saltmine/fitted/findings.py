@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import poisson
 
 from saltmine.arrays import Indices
-from saltmine.fitted.kinds import ADDED, GROUP, MOSTLY, ONLY, SHARED, TYPICAL
+from saltmine.fitted.kinds import ADDED, GROUP, MOSTLY, ONLY, SHARED, TYPICAL, carriers_by_noise
 from saltmine.fitted.wording import class_in_sentence, listed, percent, q_text
 from saltmine.nouns import counted
 
@@ -198,8 +199,9 @@ def _added(summary: Summary, pattern: PatternSummary, part: Part) -> Finding:
     whole = "the typical row" if pattern.kind == TYPICAL else f"pattern {_title(summary, pattern)}"
     each = "it" if len(part.items) == 1 else "each of the added ones on average"
     text = f"{name} adds {_items(summary, part)} to {whole}"
-    given = "most of these items" if pattern.parts[0].kind != ADDED else "the pattern"
-    text += f": {percent(own)} of its {counted(rows, 'row')} with {given} have {each}"
+    # Where classes share too little to be a pattern, all rows were looked at.
+    given = " with most of these items" if summary.model.components_[pattern.number].sum() >= 2 else ""
+    text += f": {percent(own)} of its {counted(rows, 'row')}{given} have {each}"
     if others:
         where = "in other classes" if len(summary.classes) > 2 else _elsewhere(summary, a)
         text += f", {percent(elsewhere)} of {others:,} {where}"
@@ -229,7 +231,21 @@ def _by_evidence(summary: Summary) -> list[PatternSummary]:
     shared = [pattern for pattern in summary.patterns if pattern.kind == SHARED and pattern.parts[0].role < 0]
     shared = [pattern for pattern in shared if not _is_of_one_column(summary, pattern)]
     shown = [pattern for pattern in shared if pattern.evidence is not None and pattern.evidence >= least]
+    shown = [pattern for pattern in shown if _is_seen(summary, pattern)]
     return sorted(shown, key=lambda pattern: -(pattern.evidence or 0))
+
+
+def _is_seen(summary: Summary, pattern: PatternSummary) -> bool:
+    """Say whether more rows have most of the items than if they were independent in every class.
+
+    The evidence of a pattern is given all others; what is told of it alone has to be there without them.
+    """
+    model, s = summary.model, pattern.number
+    if model.most_counts_ is None:
+        return True
+    items = np.flatnonzero(model.components_[s])
+    expected = carriers_by_noise(model.item_counts_[:, items], model.class_counts_, len(items) // 2 + 1)
+    return bool(poisson.sf(int(model.most_counts_[:, s].sum()) - 1, expected) < model._level)
 
 
 def _shared(summary: Summary, pattern: PatternSummary) -> Finding:

@@ -50,7 +50,8 @@ def headline(
     if others or not typical:
         found = _found(classes, others, alpha, can_alter, group if of_groups else None)
     else:
-        found = f"No pattern was found beside the typical {plural(len(typical), 'row')}."
+        of_all = f" of several {plural(2, group)}" if of_groups else ""
+        found = f"No pattern{of_all} was found beside the typical {plural(len(typical), 'row')}."
     sentences = [found, _patterns_of_groups(of_groups, group), _typical_row(classes, typical)]
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -61,9 +62,9 @@ def _patterns_of_groups(patterns: Sequence[PatternSummary], noun: str) -> str:
         return ""
     many = f"{counted(len(patterns), 'pattern')} {be(len(patterns))} of"
     if all(len(pattern.groups) == 1 for pattern in patterns):
-        return f"{many} one {noun}{' each' if len(patterns) > 1 else ''}, which says nothing about classes."
+        return f"{many} one {noun}{' each' if len(patterns) > 1 else ''}, which says nothing about others."
     most = max(len(pattern.groups) for pattern in patterns)
-    return f"{many} {counted(most, noun)} at most, too few to say anything about classes."
+    return f"{many} {counted(most, noun)} at most, and not shown when {plural(2, noun)} are counted."
 
 
 def _typical_row(classes: Sequence[ClassSummary], typical: Sequence[PatternSummary]) -> str:

@@ -60,10 +60,20 @@ def of_few_groups(usage: Bools, groups: NDArray[Any], shown: Bools) -> Bools:
     >>> of_few_groups(usage, np.array(["a", "a", "b"]), np.array([True, True])).tolist()
     [True, False]
     """
-    numbers = np.unique(groups, return_inverse=True)[1]
-    counts = np.array([len(np.unique(numbers[rows])) for rows in usage.T], dtype=np.int64)
-    few: Bools = (counts <= 1) | ~shown
+    few: Bools = (count_groups(usage, groups) <= 1) | ~shown
     return few
+
+
+def count_groups(usage: Bools, groups: NDArray[Any]) -> Ints:
+    """Count the groups whose rows use every pattern, (r,).
+
+    Examples
+    --------
+    >>> count_groups(np.array([[True, True], [True, False], [False, True]]), np.array(["a", "a", "b"])).tolist()
+    [1, 2]
+    """
+    numbers = np.unique(groups, return_inverse=True)[1]
+    return np.array([len(np.unique(numbers[rows])) for rows in usage.T], dtype=np.int64)
 
 
 def class_kinds(model: FittedModel) -> NDArray[Any]:

@@ -187,6 +187,7 @@ def _restore_facts(estimator: Any, header: dict[str, Any], arrays: Arrays) -> No
     estimator.row_labels_ = estimator.classes_[row_classes]
     estimator.row_weights_ = _counts(arrays, "row_weights", (m,)) if "row_weights" in arrays else None
     estimator.class_counts_ = np.bincount(row_classes, estimator.row_weights_, minlength=c).astype(np.int64)
+    _demand(bool((estimator.class_counts_ > 0).all()), "a class has no rows")
     estimator._item_names = _names(header["item_names"], n, (str, int), "column names differ")
     estimator.row_names_ = _names(header["row_names"], m, (str,), "row names differ")
     features = _names(header["feature_names"], n, (str,), "names of features differ")
@@ -205,19 +206,23 @@ def _is_near_miss(near: NearMiss | None, n: int) -> bool:
     if near is None:
         return True
     items = isinstance(near.items, list) and all(isinstance(item, int) and 0 <= item < n for item in near.items)
-    return items and isinstance(near.rows, int) and isinstance(near.chance, float)
+    is_row_count = isinstance(near.rows, int) and near.rows >= 2
+    return items and len(near.items) >= 2 and is_row_count and isinstance(near.chance, float) and 0 <= near.chance <= 1
 
 
 def _restore_groups(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
     """Restore the groups of the rows, and the tests of single items that count them."""
     m, _, c, _, _ = header["shape"]
-    _demand(isinstance(header["group_name"], str), "the name of the groups is not text")
+    _demand(isinstance(header["group_name"], str) and bool(header["group_name"]), "the groups have no name")
     estimator.group_name_, estimator.groups_, estimator._item_p_values = header["group_name"], None, None
     if header["groups"] is not None:
         names = _names(header["groups"], len(header["groups"]), (str,), "the names of the groups are not text")
         assert names is not None
+        _demand(len(set(names.tolist())) == len(names), "groups have the same name")
         estimator.groups_ = names.astype(str)[_counts(arrays, "row_groups", (m,))]
-        estimator._item_p_values = _array(arrays, "item_p_values", "f", (c, int(header["items"])))
+        p_values = _array(arrays, "item_p_values", "f", (c, int(header["items"])))
+        _demand(bool(((p_values >= 0) & (p_values <= 1)).all()), "item_p_values are no probabilities")
+        estimator._item_p_values = p_values
 
 
 def _restore_stability(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:

@@ -160,7 +160,13 @@ class Summary:
         """Return a sentence that tests count groups, where the rows have any."""
         if self.model.groups_ is None:
             return ""
-        return f"Tests count {counted(len(set(self.model.groups_)), self.model.group_name_)}, not rows."
+        return f"Tests count {counted(self.n_groups, self.model.group_name_)}, not rows."
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of the rows that occur; 0 where there are none."""
+        groups, weights = self.model.groups_, self.model.row_weights_
+        return 0 if groups is None else len(np.unique(groups if weights is None else groups[weights > 0]))
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -235,8 +241,7 @@ class Summary:
         more = f" and {rest} more {plural(rest, 'class')}" if rest else ""
         split = f" ({sizes}{more})" if len(self.classes) > 1 else ""
         shape = [f"{counted(self.n_rows, 'row')}{split}", counted(int(self.model.n_features_in_), "column")]
-        groups = self.model.groups_
-        of_groups = "" if groups is None else f"{counted(len(set(groups)), self.model.group_name_)}, which tests count"
+        of_groups = f"{counted(self.n_groups, self.model.group_name_)}, which tests count" if self.n_groups else ""
         facts = [self.source, *shape, of_groups, f"{percent(self.density)} of the cells are ones"]
         return [fact for fact in facts if fact]
 
@@ -312,7 +317,8 @@ def _pattern(model: FittedModel, kinds: list[str], s: int, few_groups: Bools) ->
     stability = None if model.stability_ is None else significant(model.stability_.patterns[s])
     typical, groups = bool(model.typical_[s]), list[str]()
     if few_groups[s] and not typical and model.groups_ is not None:
-        groups = np.unique(model.groups_[model.usage_[:, s]]).tolist()
+        occurs = True if model.row_weights_ is None else model.row_weights_ > 0
+        groups = np.unique(model.groups_[model.usage_[:, s] & occurs]).tolist()
     unconfirmed = [a for a in altered_by if not model.alteration_q_values_[a, s] <= model._level]
     figures = altered_by, size, usage, evidence, gain, stability
     return PatternSummary(s, typical, owners, *figures, [], groups, unconfirmed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,14 +13,21 @@ from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.stacking import StackedMatrix
 from saltmine.mdl.added_items import can_shuffle, test_added
-from saltmine.mdl.evidence import log_choices, row_choices
-from saltmine.mdl.groups import make_units, use_log_p
+from saltmine.mdl.groups import make_units, mixed_groups, use_log_p
 from saltmine.mdl.scores import PatternScores, Tested
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.scoring import find_carriers, gains
 
 # Ways to choose one row of every group.
 MOST_CHOICES = 8
+
+
+class RowGroups(NamedTuple):
+    """Of the stacked rows: their groups, and their classes by the labels, which the search may not have known."""
+
+    groups: Indices  # (m,)
+    classes: Indices  # (m,)
+    n_classes: int
 
 
 class GroupTests(NamedTuple):
@@ -30,22 +38,23 @@ class GroupTests(NamedTuple):
 
 
 def test_groups(
-    data: StackedMatrix, bits: BitMatrix, model: BinaryModel, groups: Indices, alpha: float, typical: Sequence[int]
+    data: StackedMatrix, bits: BitMatrix, model: BinaryModel, rows: RowGroups, alpha: float, typical: Sequence[int]
 ) -> GroupTests:
-    """Test a model as `score_model` does, by groups; ``groups`` are those of the stacked rows, none of them folded."""
+    """Test a model as `score_model` does, by groups; none of the stacked rows may be folded."""
     local = LocalSearch(bits, BinaryModel.empty(*bits.shape, len(bits.blocks)), alpha=alpha)
     local.add(model, typical)
-    carriers, n_classes = find_carriers(bits, model), len(bits.blocks)
-    classes = np.repeat(np.arange(n_classes), [block.stop - block.start for block in bits.blocks])
-    use = use_log_p(carriers, make_units(groups, classes, bits.row_sizes), n_classes)
+    carriers, mixed = find_carriers(bits, model), mixed_groups(rows.groups, rows.classes)
+    use = use_log_p(carriers, make_units(rows.groups, rows.classes, bits.row_sizes, mixed), rows.n_classes)
     adding = np.stack([V.any(axis=0) for V in model.V]) & (bits.used(model.Y).sum(axis=0) > 0)
     added = np.zeros(adding.shape)
     for s in np.flatnonzero(adding.any(axis=0)):
-        rows = np.flatnonzero(carriers[:, s])
-        added[:, s] = added_log_p(data, model, int(s), rows, groups, classes, local.log_alpha)
+        of_pattern = np.flatnonzero(carriers[:, s])
+        added[:, s] = added_log_p(data, model, int(s), of_pattern, rows, mixed, local.log_alpha)
+    choice = np.array([local.item_choice(s) for s in range(model.rank)])
+    by_use = -use.min(axis=0, initial=0.0) - choice - np.log(rows.n_classes) if len(adding) > 1 else None
     tested = Tested(
-        together=np.array([together(local, data, model, s, groups) for s in range(model.rank)]),
-        choice=np.array([local.item_choice(s) for s in range(model.rank)]),
+        together=together(data, model, rows.groups, typical, local.log_alpha, by_use),
+        choice=choice,
         use=use,
         added=added,
         adding=adding,
@@ -53,38 +62,83 @@ def test_groups(
     return GroupTests(tested.scores(*gains(bits, model), local.log_alpha), carriers)
 
 
-def together(local: LocalSearch, data: StackedMatrix, model: BinaryModel, s: int, groups: Indices) -> float:
-    """Return the evidence that the items of pattern ``s`` go together, with one row of every group that uses it.
+def together(
+    data: StackedMatrix,
+    model: BinaryModel,
+    groups: Indices,
+    typical: Sequence[int],
+    log_alpha: float,
+    by_use: Floats | None = None,
+) -> Floats:
+    """Return the evidence that the items of every pattern go together, (r,), with one row of every group.
 
-    It is the mean over several choices of these rows. ``exp(evidence)`` of each has a mean of at most one under chance,
-    so has their geometric mean, however much the rows of a group depend on each other.
+    It is the mean over several choices of these rows, which look at neither patterns nor labels. ``exp(evidence)`` of
+    each has a mean of at most one under chance, so has their geometric mean, however much the rows of a group depend on
+    each other. Patterns that show nothing are taken away before the others are looked at again: each covers cells, and
+    makes items look rare in what it leaves to the others. ``by_use``, (r,), is the evidence that classes differ.
     """
-    rows, items = np.flatnonzero(model.Y[:, s]), np.flatnonzero(model.X[:, s] | model.V[:, :, s].any(axis=0))
-    hits = np.asarray(data.matrix[rows][:, items].sum(axis=1)).ravel()
-    rows = rows[np.lexsort((rows, hits, groups[rows]))]
-    using, first, n_using = np.unique(groups[rows], return_index=True, return_counts=True)
-    sizes, shown = np.array([block.stop - block.start for block in data.blocks]), list[float]()
-    n_choices = min(int(n_using.max(initial=1)), MOST_CHOICES)
-    for k in range(n_choices):
-        chosen = np.zeros(len(groups), dtype=bool)
-        chosen[rows[first + n_using * k // n_choices]] = True
-        used = np.array([int(chosen[block].sum()) for block in data.blocks])
-        shown.append(local.together(s, chosen) + row_choices(sizes, used))
-    # Groups are chosen, not rows; and u of the n rows of a group, whose mean is at most n / u times that of all.
-    of_groups = np.bincount(groups)
-    choice = log_choices(len(of_groups), len(using)) + np.log(of_groups[using] / n_using).sum()
-    return float(np.mean(shown) - choice)
+    samples = [_one_per_group(data, model, rows, typical) for rows in choose_rows(groups)]
+    evidence = np.full(model.rank, -np.inf)
+    left = np.ones(model.rank, dtype=bool)
+    while left.any():
+        shown = np.stack([_evidence_of(sample, left) for sample in samples]).mean(axis=0)
+        evidence[left] = shown[left]
+        best = evidence if by_use is None else np.maximum(evidence, by_use)
+        failing = left & (best < -log_alpha) & ~np.isin(np.arange(model.rank), typical)
+        if not failing.any():
+            break
+        for s in np.flatnonzero(failing):
+            for sample in samples:
+                if sample.state.used[s]:
+                    sample.remove(int(s))
+        left &= ~failing
+    return evidence
+
+
+def choose_rows(groups: Indices) -> list[Indices]:
+    """Return one row of every group, several times: evenly spaced in their order, in groups that have enough.
+
+    Examples
+    --------
+    >>> [rows.tolist() for rows in choose_rows(np.array([0, 0, 1]))]
+    [[0, 2], [1, 2]]
+    """
+    order = np.argsort(groups, kind="stable")
+    counts = np.bincount(groups)
+    first = np.cumsum(counts) - counts
+    n_choices = min(int(counts.max(initial=1)), MOST_CHOICES)
+    return [order[first + counts * k // n_choices] for k in range(n_choices)]
+
+
+def _one_per_group(data: StackedMatrix, model: BinaryModel, rows: Indices, typical: Sequence[int]) -> LocalSearch:
+    """Return the model in these of the stacked rows; items that they do not have are left out."""
+    numbers = np.repeat(np.arange(len(data.blocks)), [block.stop - block.start for block in data.blocks])[rows]
+    sample = StackedMatrix.from_rows(data.matrix[rows], numbers, len(data.blocks))
+    # Columns stand for as many of the input as before.
+    weights = replace(sample.weights, items=data.weights.items[sample.items])
+    bits = BitMatrix(sample.matrix, sample.blocks, weights)
+    local = LocalSearch(bits, BinaryModel.empty(*bits.shape, len(bits.blocks)))
+    part = BinaryModel(model.X[sample.items], model.V[:, sample.items], model.Y[rows[sample.order]])
+    local.add(part, typical)
+    return local
+
+
+def _evidence_of(sample: LocalSearch, wanted: Bools) -> Floats:
+    """Return the evidence of the patterns of a sample; none for those that no row uses."""
+    slots = [s if wanted[s] and sample.state.used[s] else None for s in range(len(wanted))]
+    return np.array([0.0 if s is None else sample.together(s) for s in slots])
 
 
 def added_log_p(
-    data: StackedMatrix, model: BinaryModel, s: int, rows: Indices, groups: Indices, classes: Indices, log_alpha: float
+    data: StackedMatrix, model: BinaryModel, s: int, rows: Indices, of_rows: RowGroups, mixed: Bools, log_alpha: float
 ) -> Floats:
     """Test what every class adds to pattern ``s``, (c,), by the groups of the rows that carry it."""
     weights, shared, added = data.weights.items, model.X[:, s], model.V[:, :, s]
     row_sizes = np.asarray(data.matrix[rows] @ weights)
-    units = make_units(np.unique(groups[rows], return_inverse=True)[1], classes[rows], row_sizes)
+    present, groups = np.unique(of_rows.groups[rows], return_inverse=True)
+    units = make_units(groups, of_rows.classes[rows], row_sizes, mixed[present])
     items, n_items = np.flatnonzero(~shared), None
-    if not can_shuffle(len(units.classes), len(items)):
+    if not can_shuffle(max(len(units.classes), len(rows)), len(items)):
         n_items, items = int(weights[items].sum()), np.flatnonzero(added.any(axis=0))
     cells = units.collapse(data.matrix[rows][:, items]).astype(np.uint8)
     return test_added(cells, units.classes, added[:, items], units.by_size, weights[items], log_alpha, n_items)
@@ -102,7 +156,7 @@ def failed_alterations(scores: PatternScores, typical: Sequence[int], alpha: flo
 
 def without_alterations(model: BinaryModel, failed: Bools, typical: Sequence[int]) -> tuple[BinaryModel, list[int]]:
     """Take alterations, (c, r), away, and patterns of which nothing is left; return them and the typical rows."""
-    V = model.V & ~failed[:, None]
+    V = model.V & ~failed[: len(model.V), None]
     stays: Bools = np.logical_or.reduce(model.X | V.any(axis=0), axis=0)
     is_typical = np.isin(np.arange(model.rank), typical)[stays]
     return BinaryModel(model.X, V, model.Y).keep(stays), np.flatnonzero(is_typical).tolist()

@@ -36,6 +36,7 @@ def strongest_pair(rows: BinaryMatrix) -> tuple[list[int], int, float] | None:
     surplus = _surplus(together[first, second], counts[items][first], counts[items][second], rows.shape[0])
     surplus[together[first, second] < 2] = -np.inf
     best = np.argsort(-surplus, kind="stable")[:MAX_PAIRS]
+    best = best[np.isfinite(surplus[best])]
     strata = _strata(rows)
     log_p = np.array([_log_p(rows, int(items[first[k]]), int(items[second[k]]), strata) for k in best])
     k = best[int(log_p.argmin())]
