@@ -8,8 +8,8 @@
 Parts:
 
 - shuffled: labels shuffled; every claim "only", "mostly" or "added" is false.
-- grouped: rows copied four times with some noise, each with its copies a group, and labels shuffled among groups or
-  within them; every claim about classes, single items included, is false, and every pattern of one group.
+- grouped: rows copied two to four times with some noise, each with its copies a group, and labels shuffled among groups,
+  those of one class being larger, or within groups; every claim about classes, single items included, is false.
 - swapped: random data with the row and column sums of real data (`saltmine.datasets.swap`); every pattern is false.
 - lines: tic-tac-toe, whose whole truth is known: lines of three crosses win, lines of three noughts lose.
 - wrong_labels: patterns of classes, one label in ten wrong (`saltmine.datasets.make_class_patterns`).
@@ -159,11 +159,15 @@ def grouped(name: str, seed: int, data: Path) -> Row:
     table, _, how = name.partition(", ")
     X, y, _ = load(table, data)
     rng = np.random.default_rng(seed)
-    groups = np.repeat(rng.permutation(len(y))[:MAX_GROUPS], COPIES)
+    chosen = rng.permutation(len(y))[:MAX_GROUPS]
+    labels = rng.permutation(y[chosen])
+    # Groups of the first class have more rows than the others.
+    copies = (
+        np.where(labels == labels.min(), COPIES - 1, COPIES - 2) if how == "among" else np.full(len(chosen), COPIES)
+    )
+    groups, labels = np.repeat(chosen, copies), np.repeat(labels, copies)
     rows = X[groups].toarray() ^ (rng.random((len(groups), X.shape[1])) < FLIPPED)
-    if how == "among":
-        labels = np.repeat(rng.permutation(y[groups[::COPIES]]), COPIES)
-    else:
+    if how == "within":
         labels = np.resize(np.unique(y)[:2], len(groups))
         for group in range(0, len(labels), COPIES):
             rng.shuffle(labels[group : group + COPIES])
@@ -370,7 +374,7 @@ PARTS = {
         has_total=True,
     ),
     "grouped": Part(
-        "Groups of four nearly equal rows, labels shuffled: what is claimed about classes",
+        "Groups of nearly equal rows, labels shuffled: what is claimed about classes",
         grouped,
         {f"{table}, {how}": 10 for table in ("vote", "zoo", "lymph") for how in ("among", "within")},
         {"vote, among": 2, "vote, within": 2},

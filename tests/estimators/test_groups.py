@@ -117,8 +117,32 @@ def test_stability_draws_the_groups_of_the_fit():
         (["a", "b", "b", float("nan")], "groups has no name for row 3 (nan)"),
         (["a"] * 4, "All rows are in one group, 'a', so nothing can be said; leave groups out."),
         ([["a"], ["b"], ["c"], ["d"]], "groups must be one name per row, not an array of 2 dimensions."),
+        (np.ma.array(["a", "b", "c", "c"], mask=[0, 0, 1, 0]), "groups has no name for row 2 (masked)"),
     ],
 )
 def test_groups_that_do_not_fit_are_refused(groups, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         CSalt().fit([[0, 1], [1, 0], [1, 1], [0, 1]], [0, 0, 1, 1], groups=groups)
+
+
+def test_the_noun_is_the_name_of_the_column():
+    X, y, groups, _ = make_rows(0, False, altered=True)
+    frame = pd.DataFrame({"patient": groups})
+    assert CSalt(random_state=0).fit(X, y, groups=frame).group_name_ == "patient"
+    assert CSalt(random_state=0).fit(X, y, groups=pd.Series(groups, name=3)).group_name_ == "group"
+
+
+def test_stability_with_few_groups():
+    X, y, groups, _ = make_rows(0, True, altered=True)
+    model = CSalt(random_state=0).fit(X, y, groups=groups % 3)
+    assert model.assess_stability(X, refits=3, random_state=0).patterns.shape == (model.n_components_,)
+
+
+def test_groups_whose_rows_do_not_occur_do_not_count():
+    X, y, groups, _ = make_rows(0, False, altered=True)
+    weights = (groups != 1).astype(int)
+    weighted = CSalt(random_state=0).fit(X, y, groups=groups, sample_weight=weights).summary()
+    without = CSalt(random_state=0).fit(X[groups != 1], y[groups != 1], groups=groups[groups != 1]).summary()
+    assert weighted.headline == without.headline
+    assert weighted.n_groups == without.n_groups == GROUPS - 1
+    assert [pattern.groups for pattern in weighted.patterns] == [pattern.groups for pattern in without.patterns]
