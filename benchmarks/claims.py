@@ -8,8 +8,8 @@
 Parts:
 
 - shuffled: labels shuffled; every claim "only", "mostly" or "added" is false.
-- grouped: rows copied two to four times with some noise, each with its copies a group, and labels shuffled among groups,
-  those of one class being larger, or within groups; every claim about classes, single items included, is false.
+- grouped: rows copied two to four times with some noise, each with its copies a group, and labels shuffled among
+  groups, those of one class being larger, or within groups; every claim about classes, single items included, is false.
 - swapped: random data with the row and column sums of real data (`saltmine.datasets.swap`); every pattern is false.
 - lines: tic-tac-toe, whose whole truth is known: lines of three crosses win, lines of three noughts lose.
 - wrong_labels: patterns of classes, one label in ten wrong (`saltmine.datasets.make_class_patterns`).
@@ -162,9 +162,9 @@ def grouped(name: str, seed: int, data: Path) -> Row:
     chosen = rng.permutation(len(y))[:MAX_GROUPS]
     labels = rng.permutation(y[chosen])
     # Groups of the first class have more rows than the others.
-    copies = (
-        np.where(labels == labels.min(), COPIES - 1, COPIES - 2) if how == "among" else np.full(len(chosen), COPIES)
-    )
+    copies = np.full(len(chosen), COPIES)
+    if how == "among":
+        copies = np.where(labels == np.unique(labels)[0], COPIES - 1, COPIES - 2)
     groups, labels = np.repeat(chosen, copies), np.repeat(labels, copies)
     rows = X[groups].toarray() ^ (rng.random((len(groups), X.shape[1])) < FLIPPED)
     if how == "within":
