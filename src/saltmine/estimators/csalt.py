@@ -212,14 +212,25 @@ class CSalt(MdlEstimator):
     carrier_counts_ : (c, r) int
         Rows of every class that carry a pattern, whether or not they use it in the model: those whose description it
         would shorten if there were no other pattern, by the items that all classes have in it.
+    all_counts_, most_counts_ : (c, r) int or None
+        Rows of every class that have all, and more than half, of the items that classes share in a pattern; None where
+        data was read lazily.
     pattern_gain_ : (r,) float
         Nats by which the description would be longer without the pattern.
     alteration_gain_ : (c, r) float
         The same for what a class adds to a pattern; NaN where it adds nothing.
     stability_ : Stability or None
         How often everything came back, after `assess_stability`.
+    near_miss_ : NearMiss or None
+        The strongest candidate (items, rows, chance) where no pattern passed the tests.
     row_names_ : (m,) text or None
         Names of the rows, where the data had any.
+    row_weights_ : (m,) int or None
+        How often every row occurs, after a fit with ``sample_weight``.
+    groups_ : (m,) text or None
+        The group of every row, after a fit with ``groups``; ``group_name_`` is what a group is called.
+    of_few_groups_ : (r,) bool
+        Which patterns one group has, or a few that show nothing when groups are counted.
     about_ : dict
         What else is known of the data: "source", "kind" of the items, size of an "image".
         Kept in files, shown in reports.

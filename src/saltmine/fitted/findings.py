@@ -11,6 +11,7 @@ import numpy as np
 from scipy.stats import poisson
 
 from saltmine.arrays import Indices
+from saltmine.fitted.differences import HALF_WIDTH
 from saltmine.fitted.kinds import ADDED, GROUP, MOSTLY, ONLY, SHARED, TYPICAL, carriers_by_noise
 from saltmine.fitted.wording import class_in_sentence, listed, percent, q_text
 from saltmine.nouns import counted
@@ -25,8 +26,8 @@ MAX_FINDINGS = 10
 PLACES_FOR_SHARED, PLACES_FOR_PATTERNS = 2, 5
 # Items named in a sentence.
 NAMED_ITEMS = 5
-# Half of a 95 % interval in standard errors, and what is added to its counts (Agresti, Caffo).
-HALF_WIDTH, ADDED_COUNT = 1.96, 1.0
+# Added to the counts of an interval of a difference (Agresti, Caffo).
+ADDED_COUNT = 1.0
 # Probabilities are told down to ten to minus this.
 MAX_POWER = 300
 # The kind of a finding about a single item.

@@ -41,7 +41,7 @@ class Part:
     ----------
     role : int
         The class that the items belong to, -1 for shared items.
-    kind : {"typical", "shared", "mostly", "only", "added"}
+    kind : {"typical", "shared", "mostly", "only", "added", "group"}
     items, entries : (k,) int
         Columns of the items, and their rows in the pattern table.
     strength : (k,) float
