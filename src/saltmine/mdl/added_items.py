@@ -58,6 +58,8 @@ def test_added(
     n_items : int or None
         How many items a class might add, where ``cells`` has only some of them; labels are then not shuffled.
     """
+    # In one order of the cells, so that one form of the kernels is enough.
+    added = np.ascontiguousarray(added)
     by_group = hits_by_group(cells, classes, strata, len(added))
     rows = count_by_stratum(np.ones((len(classes), 1), dtype=bool), classes, len(added), strata)[0]
     hits, sizes = by_group.sum(axis=0), rows.sum(axis=0)

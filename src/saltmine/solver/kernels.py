@@ -431,7 +431,8 @@ def screen(
     c, n = state.carry.shape[1:]
     best = Pattern(np.zeros_like(data.row_mask), np.zeros((c, n), dtype=np.bool_), np.zeros(n, dtype=np.int64))
     for k in range(len(starts)):
-        lengths[k] = fit_pattern(data, state, s, without, starts[k], may_alter, False, rounds, best)
+        # Not False: a constant would compile all of it a second time.
+        lengths[k] = fit_pattern(data, state, s, without, starts[k], may_alter, np.bool_(False), rounds, best)
         evidence[k] = -np.inf
         if lengths[k] < length:
             evidence[k] = evidence_of(data, without, best.rows, best.carry)
