@@ -50,13 +50,16 @@ function partSection(part, pattern) {
 // ---------------------------------------------------------------- the list
 
 /** Columns of a list: heads and the classes they count; of many classes, those of the part and all others. */
-function columnsOf(part) {
+function columnsOf(part, pattern) {
   if (!manyClasses) return everyClass.map((role) => ({ head: headOf(role), roles: [role], colour: roleColour(role) }));
   const owners = (part.owners || [part]).map((owner) => owner.role).filter((role) => role >= 0);
   if (!owners.length) return [{ head: "all rows that use it", roles: everyClass, colour: colourOf(-1) }];
   const own = owners.length > 1 ? `these ${plural(owners.length, "class")}` : className(owners[0]);
-  const others = everyClass.filter((role) => !owners.includes(role));
-  const rest = { head: "other classes that use it", roles: others, colour: null };
+  const adding = part.kind === "added" ? pattern.altered_by : owners;
+  const without = everyClass.filter((role) => !adding.includes(role));
+  const others = without.length ? without : everyClass.filter((role) => !owners.includes(role));
+  const head = part.kind === "added" && without.length ? "classes that add nothing" : "other classes that use it";
+  const rest = { head, roles: others, colour: null };
   return [{ head: own, roles: owners, colour: colourOf(part.role) }, ...(others.length ? [rest] : [])];
 }
 
@@ -66,7 +69,7 @@ const roleColour = (role) => colourOf(severalClasses ? role : -1);
 
 /** The items, strongest first. */
 function itemTable(part, pattern) {
-  const columns = columnsOf(part);
+  const columns = columnsOf(part, pattern);
   const crowd = manyClasses ? " even" : columns.length + (part.item_stability ? 1 : 0) > 3 ? " crowded" : "";
   const body = el("tbody");
   const row = (k) => itemRow(part, pattern, k, columns);
