@@ -16,7 +16,7 @@ from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.compiled import compiled
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.added_items import hits_by_group
-from saltmine.mdl.class_tests import join_strata, log_p_value, size_strata
+from saltmine.mdl.class_tests import join_strata, log_p_value, size_strata, sum_classes
 
 # Counts of strata, classes and items that are kept at a time.
 MAX_COUNTS = 1 << 22
@@ -196,7 +196,7 @@ def _log_p(cells: NDArray[np.uint8], classes: Indices, strata: Indices, n_classe
     rows = np.zeros((n_strata, n_classes), dtype=np.int64)
     for j in range(len(classes)):
         rows[strata[j], classes[j]] += 1
-    all_rows, found = rows.sum(axis=1), np.zeros((2, n_classes, n))
+    all_rows, found = sum_classes(rows), np.zeros((2, n_classes, n))
     had, successes, trials, total = (
         np.empty(n_strata, dtype=np.int64),
         np.empty(n_strata, dtype=np.int64),
@@ -204,7 +204,7 @@ def _log_p(cells: NDArray[np.uint8], classes: Indices, strata: Indices, n_classe
         np.empty(n_strata, dtype=np.int64),
     )
     for i in range(n):
-        all_hits = hits[:, :, i].sum(axis=1)
+        all_hits = sum_classes(hits[:, :, i].copy())
         for a in range(n_classes):
             k = 0
             for g in range(n_strata):

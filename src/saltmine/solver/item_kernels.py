@@ -14,7 +14,7 @@ import numpy as np
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.compiled import compiled
 from saltmine.data.bit_kernels import ONE, ZERO, count_ones, lowest_one
-from saltmine.mdl.class_tests import join, log_p_twice
+from saltmine.mdl.class_tests import join, log_p_twice, sum_classes
 from saltmine.mdl.code_length import ONES, OPEN_ONES, OPEN_ZEROS, add_errors
 from saltmine.mdl.evidence import log_likelihood_ratio, min_item_evidence, rounded_density
 from saltmine.mdl.item_choice import choose_carriers, evidence_to_join
@@ -319,7 +319,7 @@ def test_added(data: Data, among: Carriers, masks: Words, wanted: Bools, entry: 
                     for g in range(len(hits) if having != ZERO else 0):
                         hits[g, a] += data.row_weights[w] * count_ones(having & among.strata[g, w])
             own_hits, own_rows = join(hits, among.joined[s]), join(among.sizes[s], among.joined[s])
-            all_hits, all_rows = own_hits.sum(axis=1), own_rows.sum(axis=1)
+            all_hits, all_rows = sum_classes(own_hits), sum_classes(own_rows)
             for a in range(c):
                 if found[a] and wanted[s, a]:
                     entry[count, 0], entry[count, 1], entry[count, 2] = s, a, i

@@ -431,8 +431,9 @@ def screen(
     c, n = state.carry.shape[1:]
     best = Pattern(np.zeros_like(data.row_mask), np.zeros((c, n), dtype=np.bool_), np.zeros(n, dtype=np.int64))
     for k in range(len(starts)):
-        # Not False: a constant would compile all of it a second time.
-        lengths[k] = fit_pattern(data, state, s, without, starts[k], may_alter, np.bool_(False), rounds, best)
+        # A plain False, a constant, would compile all of it a second time.
+        typical = np.bool_(False)
+        lengths[k] = fit_pattern(data, state, s, without, starts[k], may_alter, typical, rounds, best)  # type: ignore[arg-type]
         evidence[k] = -np.inf
         if lengths[k] < length:
             evidence[k] = evidence_of(data, without, best.rows, best.carry)
