@@ -1,27 +1,61 @@
-"""Rows that have all or most of the items of a pattern."""
+"""Rows that have all or most of the items of a pattern, and how frequent what classes add is among them."""
 
+import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from saltmine.data.rows_having import count_rows_having
+from saltmine.data.lazy import open_blocks
+from saltmine.data.rows_having import ItemSets, count_having
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_rows_are_counted_as_one_by_one(form, monkeypatch):
-    monkeypatch.setattr("saltmine.data.rows_having.PART_CELLS", 100)
+@pytest.fixture
+def cells():
+    """Return rows, classes, patterns and what three classes add to them."""
     rng = np.random.default_rng(0)
-    rows, patterns = rng.random((50, 12)) < 0.6, rng.random((4, 12)) < 0.4
-    numbers = rng.integers(3, size=50)
-    having_all, having_most = count_rows_having(form(rows), patterns, numbers, 3)
-    for a in range(3):
-        for s, items in enumerate(patterns):
-            own = rows[numbers == a][:, items]
-            assert having_all[a, s] == sum(row.all() for row in own)
-            assert having_most[a, s] == sum(row.sum() > items.sum() / 2 for row in own)
-    assert (having_all <= having_most).all()
+    rows, components = rng.random((50, 12)) < 0.6, rng.random((4, 12)) < 0.4
+    components[3] = False
+    components[3, 5] = True
+    alterations = (rng.random((3, 4, 12)) < 0.2) & ~components
+    alterations[2, 0] = False
+    return rows, rng.integers(3, size=50), components, alterations
+
+
+def forms():
+    yield "dense", np.asarray
+    yield "sparse", sp.csr_array
+    yield "lazy", lambda rows: open_blocks(da.from_array(rows, chunks=(13, 5)))
+
+
+@pytest.mark.parametrize(("name", "form"), list(forms()), ids=[name for name, _ in forms()])
+@pytest.mark.parametrize("few_rows", [1, 1000])
+def test_rows_are_counted_as_one_by_one(name, form, few_rows, cells, monkeypatch):
+    monkeypatch.setattr("saltmine.data.rows_having.PART_CELLS", 100)
+    monkeypatch.setattr("saltmine.data.rows_having.FEW_ROWS", few_rows)
+    monkeypatch.setattr("saltmine.data.lazy.BLOCK_BYTES", 100)
+    rows, numbers, components, alterations = cells
+    found = count_having(form(rows), ItemSets(components, alterations), numbers)
+    enough = components.sum(axis=1) >= 2
+    assert enough.tolist() == [True, True, True, False]
+    for s in range(4):
+        items = components[s] if enough[s] else components[s] | alterations[:, s].any(axis=0)
+        has_most = rows[:, items].sum(axis=1) > items.sum() / 2
+        for a in range(3):
+            own = numbers == a
+            assert found.all_items[a, s] == sum(row.all() for row in rows[own][:, items])
+            assert found.most_items[a, s] == np.count_nonzero(has_most & own)
+            looked_at = has_most if enough[s] else np.ones(50, dtype=bool)
+            added = alterations[a, s]
+            mine = rows[looked_at & own][:, added]
+            np.testing.assert_allclose(found.added_shares[0, a, s], mine.mean() if mine.size else np.nan)
+            others = [
+                rows[looked_at & (numbers == b)][:, added & ~alterations[b, s]].ravel() for b in range(3) if b != a
+            ]
+            others = np.concatenate(others)
+            np.testing.assert_allclose(found.added_shares[1, a, s], others.mean() if others.size else np.nan)
 
 
 def test_without_patterns_there_is_nothing_to_count():
-    counts = count_rows_having(np.ones((3, 2), dtype=bool), np.zeros((0, 2), dtype=bool), np.zeros(3, dtype=int), 1)
-    assert [found.shape for found in counts] == [(1, 0), (1, 0)]
+    nothing = ItemSets(np.zeros((0, 2), dtype=bool), np.zeros((1, 0, 2), dtype=bool))
+    found = count_having(np.ones((3, 2), dtype=bool), nothing, np.zeros(3, dtype=int))
+    assert [counts.shape for counts in found] == [(1, 0), (1, 0), (2, 1, 0), (2, 1, 0), (2, 1, 0)]

@@ -1,90 +1,182 @@
-"""Rows that have all, or most, of the items of a pattern, whether they use it or not."""
+"""Rows that have all, or most, of the items of a pattern, whether they use it or not; and what such rows have more."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from saltmine.arrays import Bools, Floats, Indices, Ints
+from saltmine.data.lazy import LazyMatrix
 from saltmine.data.threads import cut
 from saltmine.data.validation import BinaryMatrix
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 # Cells of the rows that are looked at together.
 PART_CELLS = 1 << 24
+# Lazy data of fewer rows is read in blocks of columns.
+FEW_ROWS = 1 << 12
 
 
-def count_rows_having(rows: BinaryMatrix, patterns: Bools, numbers: Indices, n_classes: int) -> tuple[Ints, Ints]:
-    """Count the rows of every class that have all items of every pattern, and more than half of them, (c, r) each.
+class Having(NamedTuple):
+    """Counts of rows.
 
-    ``patterns`` is (r, n), ``numbers`` are the classes of the rows.
+    Attributes
+    ----------
+    all_items, most_items : (c, r) int
+        Rows of every class that have all, and more than half, of what classes share in a pattern; where they share
+        fewer than two items, of what any class has in it.
+    added_ones, added_cells, added_rows : (2, c, r) int
+        Among the rows with most of what classes share, or all rows where they share fewer than two items:
+        ``[0, a, s]`` are the ones, cells and rows of class a in the items that it adds to pattern s. ``[1, a, s]`` are
+        those of the other classes, each in the items that it does not add itself.
+    """
+
+    all_items: Ints
+    most_items: Ints
+    added_ones: Ints
+    added_cells: Ints
+    added_rows: Ints
+
+    @property
+    def added_shares(self) -> Floats:
+        """How frequent what classes add is among these rows, (2, c, r); NaN where there is nothing to count."""
+        empty = np.full(self.added_cells.shape, np.nan)
+        shares: Floats = np.divide(self.added_ones, self.added_cells, out=empty, where=self.added_cells > 0)
+        return shares
+
+
+class _Added(NamedTuple):
+    """Items that class ``a`` adds to pattern ``s``, as they are counted in some classes; set number ``number``."""
+
+    a: int
+    s: int
+    side: int
+    classes: list[int]
+    size: int
+    number: int
+
+
+class ItemSets:
+    """The sets of items whose hits are counted in every row: those of the patterns, and those that classes add.
 
     Examples
     --------
-    >>> rows = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 1]], dtype=bool)
-    >>> [counts.tolist() for counts in count_rows_having(rows, np.ones((1, 3), dtype=bool), np.array([0, 0, 1]), 2)]
-    [[[1], [0]], [[2], [0]]]
-    """
-    items = np.flatnonzero(patterns.any(axis=0))
-    members = np.ascontiguousarray(patterns[:, items].T).astype(np.float32)
-    sizes = patterns.sum(axis=1)
-    having_all, having_most = (np.zeros((n_classes, len(patterns)), dtype=np.int64) for _ in range(2))
-    for part in cut(rows.shape[0], max(len(items), len(patterns), 1), PART_CELLS):
-        hits = np.asarray(rows[part][:, items].astype(np.float32) @ members)
-        for a in range(n_classes):
-            own = hits[numbers[part] == a]
-            having_all[a] += np.count_nonzero(own >= sizes, axis=0)
-            having_most[a] += np.count_nonzero(2 * own > sizes, axis=0)
-    return having_all, having_most
-
-
-class AddedShares(NamedTuple):
-    """How frequent added items are among the rows that have most of what classes share in the pattern, (2, c, r).
-
-    ``[0, a, s]`` is about the rows of class a, which adds items to pattern s, ``[1, a, s]`` about those of the classes
-    that do not add the same. Shares are means over the added items; NaN where a class adds nothing, or no row is there.
-    """
-
-    shares: Floats
-    rows: Ints
-
-
-def added_shares(
-    rows: BinaryMatrix, components: Bools, alterations: Bools, numbers: Indices, n_classes: int
-) -> AddedShares:
-    """Return how frequent what classes add is; where they share fewer than two items, all rows count.
-
-    Examples
-    --------
-    >>> rows = np.array([[1, 1, 1], [1, 1, 1], [1, 1, 0], [0, 0, 1]], dtype=bool)
     >>> shared = np.array([[True, True, False]])
     >>> added = np.array([[[False, False, True]], [[False, False, False]]])
-    >>> found = added_shares(rows, shared, added, np.array([0, 0, 1, 1]), 2)
-    >>> found.shares[:, 0, 0].tolist(), found.rows[:, 0, 0].tolist()
-    ([1.0, 0.0], [2, 1])
+    >>> rows = np.array([[1, 1, 1], [1, 1, 1], [1, 1, 0], [0, 0, 1]], dtype=bool)
+    >>> found = count_having(rows, ItemSets(shared, added), np.array([0, 0, 1, 1]))
+    >>> found.all_items.tolist(), found.added_shares[:, 0, 0].tolist(), found.added_rows[:, 0, 0].tolist()
+    ([[2], [1]], [1.0, 0.0], [2, 1])
     """
-    rank = len(components)
-    shares = np.full((2, n_classes, rank), np.nan)
-    counts = np.zeros((2, n_classes, rank), dtype=np.int64)
-    adding: Bools = np.logical_or.reduce(alterations, axis=2)
-    for s in np.flatnonzero(adding.any(axis=0)).tolist():
-        items = np.flatnonzero(components[s])
-        carrying = np.arange(rows.shape[0])
-        if len(items) >= 2:
-            hits = np.asarray(rows[:, items].sum(axis=1)).ravel()
-            carrying = np.flatnonzero(2 * hits > len(items))
-        of_class = [carrying[numbers[carrying] == a] for a in range(n_classes)]
-        for a in np.flatnonzero(adding[:, s]).tolist():
-            added = np.flatnonzero(alterations[a, s])
-            lacking = [b for b in range(n_classes) if not alterations[b, s, added].all()]
-            counts[:, a, s] = len(of_class[a]), sum(len(of_class[b]) for b in lacking)
-            if len(of_class[a]):
-                shares[0, a, s] = rows[of_class[a]][:, added].sum() / (len(of_class[a]) * len(added))
-            ones, cells = 0, 0
-            for b in lacking:
-                # Of every class only the items that it does not add itself.
-                items = added[~alterations[b, s, added]]
-                ones, cells = ones + rows[of_class[b]][:, items].sum(), cells + len(of_class[b]) * len(items)
-            if cells:
-                shares[1, a, s] = ones / cells
-    return AddedShares(shares, counts)
+
+    def __init__(self, components: Bools, alterations: Bools) -> None:
+        self.n_classes, self.rank = alterations.shape[:2]
+        self.shares_enough = components.sum(axis=1) >= 2
+        whole: Bools = components | (alterations.any(axis=0) & ~self.shares_enough[:, None])
+        sets, self.added = [np.flatnonzero(items) for items in whole], list[_Added]()
+        for s in range(self.rank):
+            for a in np.flatnonzero(alterations[:, s].any(axis=1)).tolist():
+                own = np.flatnonzero(alterations[a, s])
+                self._add(sets, own, _Added(a, s, 0, [a], 0, 0))
+                lacking: dict[bytes, list[int]] = {}
+                for b in range(self.n_classes):
+                    lacking.setdefault((~alterations[b, s, own]).tobytes(), []).append(b)
+                for chosen, classes in lacking.items():
+                    self._add(sets, own[np.frombuffer(chosen, dtype=bool)], _Added(a, s, 1, classes, 0, 0))
+        sizes = np.array([len(items) for items in sets], dtype=np.int64)
+        members = np.repeat(np.arange(len(sets)), sizes), np.concatenate([np.zeros(0, dtype=np.intp), *sets])
+        shape = len(sets), components.shape[1]
+        self.items = sp.csc_array((np.ones(len(members[0]), dtype=np.int32), members), shape=shape)
+        self.sizes = sizes[: self.rank]
+
+    def _add(self, sets: list[Indices], items: Indices, entry: _Added) -> None:
+        if len(items):
+            self.added.append(entry._replace(size=len(items), number=len(sets)))
+            sets.append(items)
+
+    def reduce(self, hits: Ints, numbers: Indices) -> Having:
+        """Count the rows of every class by their hits."""
+        found = self.nothing()
+        of_patterns, sizes = hits[:, : self.rank], self.sizes
+        has_most: Bools = 2 * of_patterns > sizes
+        for a in range(self.n_classes):
+            own = numbers == a
+            found.all_items[a] = np.count_nonzero(of_patterns[own] >= sizes, axis=0)
+            found.most_items[a] = np.count_nonzero(has_most[own], axis=0)
+        for a, s, side, classes, size, number in self.added:
+            chosen = np.isin(numbers, classes)
+            if self.shares_enough[s]:
+                chosen &= has_most[:, s]
+            count = int(np.count_nonzero(chosen))
+            found.added_ones[side, a, s] += int(hits[chosen, number].sum())
+            found.added_cells[side, a, s] += count * size
+            found.added_rows[side, a, s] += count
+        return found
+
+    def nothing(self) -> Having:
+        """Return counts of nothing."""
+        of_classes = [np.zeros((self.n_classes, self.rank), dtype=np.int64) for _ in range(2)]
+        return Having(*of_classes, *(np.zeros((2, self.n_classes, self.rank), dtype=np.int64) for _ in range(3)))
+
+    def count(self, rows: BinaryMatrix, numbers: Indices) -> Having:
+        """Count the rows of a matrix in memory."""
+        return self.reduce(hits_of(self.items, rows), numbers)
+
+
+def hits_of(items: sp.csc_array, rows: BinaryMatrix) -> Ints:
+    """Count the items of every set, (sets, n), in every row, (m, sets)."""
+    members = sp.csr_array(items)
+    if isinstance(rows, np.ndarray):
+        return np.asarray((members @ rows.T.astype(np.int32)).T)
+    return np.asarray((rows.astype(np.int32) @ members.T).toarray())
+
+
+def count_having(
+    data: LazyMatrix | BinaryMatrix,
+    sets: ItemSets,
+    numbers: Indices,
+    binarize: float | None = None,
+    client: Client | None = None,
+) -> Having:
+    """Count the rows of every class that have the items of patterns, some rows or columns at a time.
+
+    ``numbers`` are the classes of the rows.
+    """
+    if not sets.rank:
+        return sets.nothing()
+    if not isinstance(data, LazyMatrix):
+        width = max(data.shape[1], sets.items.shape[0], 1)
+        return _sum(sets, (sets.count(data[part], numbers[part]) for part in cut(data.shape[0], width, PART_CELLS)))
+    axis = 1 if data.shape[0] < FEW_ROWS else 0
+    edges = data.edges(axis)
+    blocks = list(zip(data.sources(axis, edges, binarize), pairwise(edges), strict=True))
+    if axis == 0:
+        counted = [(sets.count, block, numbers[begin:end]) for block, (begin, end) in blocks]
+        return _sum(sets, _compute(counted, client))
+    hits = _compute([(hits_of, sets.items[:, begin:end], block) for block, (begin, end) in blocks], client)
+    return sets.reduce(np.sum(hits, axis=0, dtype=np.int64), numbers)
+
+
+def _sum(sets: ItemSets, found: Iterable[Having]) -> Having:
+    total = sets.nothing()
+    for part in found:
+        for sums, counts in zip(total, part, strict=True):
+            sums += counts
+    return total
+
+
+def _compute(calls: list[tuple[Any, ...]], client: Client | None) -> list[Any]:
+    """Call functions with delayed blocks, where these are."""
+    # An optional extra, which lazy data comes from.
+    from dask import compute, delayed
+
+    tasks = [delayed(function)(*arguments) for function, *arguments in calls]
+    if client is None:
+        return list(compute(*tasks, scheduler="threads"))
+    return list(client.gather(client.compute(tasks)))

@@ -18,7 +18,7 @@ from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.labels import Grouping, class_numbers, row_counts
 from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
-from saltmine.data.rows_having import added_shares, count_rows_having
+from saltmine.data.rows_having import ItemSets, count_having
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
 from saltmine.estimators.new_rows import NewRows
 from saltmine.estimators.outputs import Outputs
@@ -216,7 +216,7 @@ class PatternModel(NewRows, Outputs):
             found, p_values = self._count_groups(grouping.numbers, data, labels, found)
             self._store(found, classes, labels)
             self.groups_, self.group_name_, self._item_p_values = grouping.of_rows, grouping.noun, p_values
-        self._count_having(data, numbers)
+        self._count_having(data, numbers, client)
         self.near_miss_ = self._near_miss(data)
         self.temperature_ = self._temperature(data, numbers, client)
 
@@ -256,15 +256,11 @@ class PatternModel(NewRows, Outputs):
         # What is clear by itself, and yet no pattern, is left to the tables.
         return NearMiss(*found) if found is not None and found[2] > self._level else None
 
-    def _count_having(self, data: BinaryMatrix | LazyMatrix, numbers: Indices) -> None:
-        """Count the rows that have all, or most, of what classes share in a pattern; not where data is read lazily."""
-        if not isinstance(data, LazyMatrix):
-            # Where they share too little to be a pattern, everything counts that any class has.
-            altered = self.alterations_.any(axis=0) & (self.components_.sum(axis=1) < 2)[:, None]
-            counts = count_rows_having(data, self.components_ | altered, numbers, len(self.classes_))
-            self.all_counts_, self.most_counts_ = counts
-            parts = self.components_, self.alterations_
-            self._added_shares, self._added_rows = added_shares(data, *parts, numbers, len(self.classes_))
+    def _count_having(self, data: BinaryMatrix | LazyMatrix, numbers: Indices, client: Any = None) -> None:
+        """Count the rows that have all, or most, of what classes share in a pattern, and what these add."""
+        found = count_having(data, ItemSets(self.components_, self.alterations_), numbers, self.binarize, client)
+        self.all_counts_, self.most_counts_ = found.all_items, found.most_items
+        self._added_shares, self._added_rows = found.added_shares, found.added_rows
 
     def _count_groups(
         self, groups: Indices, data: BinaryMatrix | LazyMatrix, labels: Labels, found: Found

@@ -212,9 +212,8 @@ class CSalt(MdlEstimator):
     carrier_counts_ : (c, r) int
         Rows of every class that carry a pattern, whether or not they use it in the model: those whose description it
         would shorten if there were no other pattern, by the items that all classes have in it.
-    all_counts_, most_counts_ : (c, r) int or None
-        Rows of every class that have all, and more than half, of the items that classes share in a pattern; None where
-        data was read lazily.
+    all_counts_, most_counts_ : (c, r) int
+        Rows of every class that have all, and more than half, of the items that classes share in a pattern.
     pattern_gain_ : (r,) float
         Nats by which the description would be longer without the pattern.
     alteration_gain_ : (c, r) float

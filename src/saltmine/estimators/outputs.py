@@ -64,7 +64,7 @@ class Outputs(BaseEstimator):
             - ``stability``: share of refits in which the item came back in this role (after `assess_stability`);
             - ``usage_<class>``: rows of the class that use the pattern;
             - ``all_<class>``, ``most_<class>``: rows of the class that have all, and more than half, of the items that
-              classes share in the pattern, whether they use it or not (not where data is read lazily);
+              classes share in the pattern, whether they use it or not;
             - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern);
             - ``share_<class>``: share of all rows of the class that have the item;
             - ``lift_<class>``: support divided by share: how many times more frequent the item is with the pattern.

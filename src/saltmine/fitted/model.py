@@ -57,7 +57,7 @@ class FittedModel(Protocol):
     _items: ItemCounts
     # p-values of single items by groups, for distinct items, (c, items); None where rows were counted.
     _item_p_values: Floats | None
-    # How frequent added items are among rows with most of the shared ones; None where data was read lazily.
+    # How frequent added items are among rows with most of the shared ones.
     _added_shares: Floats | None
     _added_rows: Ints | None
     _item_names: NDArray[Any] | None
