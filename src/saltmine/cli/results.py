@@ -10,9 +10,10 @@ from rich.text import Text
 
 from saltmine.cli.apply import usage_table
 from saltmine.cli.output import as_json, print_rich, simple_grid, terminal_width
+from saltmine.fitted.differences import MAX_Q
 from saltmine.fitted.kinds import GROUP, TYPICAL
 from saltmine.fitted.parts import PatternSummary
-from saltmine.fitted.summary import MAX_Q, Summary
+from saltmine.fitted.summary import Summary
 from saltmine.fitted.wording import percent, probability
 from saltmine.io import Table
 from saltmine.nouns import plural

@@ -26,8 +26,7 @@ def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDAr
     >>> class_numbers(["tumour", "normal", "tumour"])
     (array(['normal', 'tumour'], dtype='<U6'), array([1, 0, 1]))
     """
-    if hasattr(y, "iloc") and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
-        y = y.iloc[:, 0]
+    y = _only_column(y)
     if np.ma.is_masked(y):
         row = int(np.flatnonzero(np.ma.getmaskarray(y))[0])
         raise ValueError(f"Input y contains NaN: row {row} has no label (masked); give it one or drop the row.")
@@ -64,8 +63,7 @@ def group_numbers(groups: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.in
     >>> group_numbers(["DS2", "DS1", "DS2"], 3)
     (array(['DS1', 'DS2'], dtype='<U3'), array([1, 0, 1]))
     """
-    if hasattr(groups, "iloc") and getattr(groups, "ndim", 1) == 2 and groups.shape[1] == 1:
-        groups = groups.iloc[:, 0]
+    groups = _only_column(groups)
     if np.ma.is_masked(groups):
         row = int(np.flatnonzero(np.ma.getmaskarray(groups))[0])
         raise ValueError(f"groups has no name for row {row} (masked); give it one, or a group of its own.")
@@ -157,6 +155,12 @@ def row_counts(sample_weight: Any, numbers: NDArray[np.intp], classes: NDArray[A
         label = classes.tolist()[int(absent.argmax())]
         raise ValueError(f"The weight of all rows of class {label!r} is zero; leave the class out.")
     return counts
+
+
+def _only_column(values: Any) -> Any:
+    """Return the column of a table that has only one, and anything else as it is."""
+    is_table = hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2 and values.shape[1] == 1
+    return values.iloc[:, 0] if is_table else values
 
 
 def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:

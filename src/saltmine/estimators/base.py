@@ -24,7 +24,7 @@ from saltmine.estimators.new_rows import NewRows
 from saltmine.estimators.outputs import Outputs
 from saltmine.estimators.runs import best_of_runs, steps_of
 from saltmine.fitted.kinds import count_groups, of_few_groups, typical_rows
-from saltmine.fitted.parts import NearMiss
+from saltmine.fitted.model import NearMiss
 from saltmine.fitted.stability import Stability
 from saltmine.mdl.typical import TYPICAL_SHARE
 from saltmine.names import as_text, check_distinct

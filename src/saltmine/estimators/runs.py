@@ -6,16 +6,12 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from joblib import effective_n_jobs
 
 from saltmine.nouns import counted
 from saltmine.progress import Listener, OnStep, Progress, ProgressBar
-
-if TYPE_CHECKING:
-    from saltmine.estimators.base import PatternModel
-
 
 Anything = TypeVar("Anything")
 
@@ -64,6 +60,17 @@ class Restarts:
                 raise
 
 
+class Watched(Protocol):
+    """What a user wants to be told of a search."""
+
+    callback: Listener | None
+    verbose: int
+
+    @property
+    def _title(self) -> str:
+        """What progress is shown under."""
+
+
 class Result(Protocol):
     """What a run finds: the lowest score is best."""
 
@@ -84,7 +91,7 @@ AnyResult = TypeVar("AnyResult", bound=Result)
 
 
 def best_of_runs(
-    model: PatternModel, search: Callable[[int, int, Listener], AnyResult], seeds: Sequence[int], n_jobs: int | None
+    model: Watched, search: Callable[[int, int, Listener], AnyResult], seeds: Sequence[int], n_jobs: int | None
 ) -> AnyResult:
     """Search once per seed, ``search(restart, seed, tell)``, and return the result with the lowest score."""
     with ExitStack() as stack:

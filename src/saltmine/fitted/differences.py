@@ -11,6 +11,8 @@ from saltmine.mdl.correction import correct
 
 # Half of the confidence interval of a log-odds ratio, in standard errors: 95 %.
 HALF_WIDTH = 1.959964
+# Largest p-value of single items that are listed, and largest q-value of those that are shown to differ.
+MAX_P, MAX_Q = 0.05, 0.05
 # Added to every count of an odds ratio (Haldane, Anscombe), so that it exists where a class has all or nothing.
 ADDED = 0.5
 

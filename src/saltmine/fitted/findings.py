@@ -11,14 +11,14 @@ import numpy as np
 from scipy.stats import poisson
 
 from saltmine.arrays import Indices
-from saltmine.fitted.differences import HALF_WIDTH
+from saltmine.fitted.differences import HALF_WIDTH, MAX_Q
 from saltmine.fitted.kinds import ADDED, GROUP, MOSTLY, ONLY, SHARED, TYPICAL, carriers_by_noise
+from saltmine.fitted.parts import Part, PatternSummary
 from saltmine.fitted.wording import class_in_sentence, listed, percent, q_text
 from saltmine.nouns import counted
 
 if TYPE_CHECKING:
     # The module imports this one.
-    from saltmine.fitted.parts import Part, PatternSummary
     from saltmine.fitted.summary import Summary
 
 MAX_FINDINGS = 10
@@ -118,7 +118,7 @@ def least_difference(hits: float, rows: float, elsewhere: float, others: float) 
 
 def _single_items(summary: Summary) -> list[Finding]:
     """Return the single items that differ, each for the class where the difference is largest."""
-    confirmed = summary.told_differences[summary.told_differences["q_value"] <= summary.max_q]
+    confirmed = summary.told_differences[summary.told_differences["q_value"] <= MAX_Q]
     found: dict[int, Finding] = {}
     for row in confirmed.to_dict("records"):
         finding = _single_item(summary, row, int(np.searchsorted(summary.model.classes_, row["class"])))

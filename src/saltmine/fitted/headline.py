@@ -75,7 +75,7 @@ def _typical_row(classes: Sequence[ClassSummary], typical: Sequence[PatternSumma
     rows = sum(entry.rows for entry in classes)
     shares = [percent(sum(pattern.usage) / rows) for pattern in typical]
     what = "The typical row has" if len(typical) == 1 else f"{len(typical)} typical rows have"
-    adding = len({a for pattern in typical for a in pattern.altered_by})
+    adding = len({a for pattern in typical for a in pattern.altered_by if a not in pattern.unconfirmed})
     whom = "it" if len(typical) == 1 else "them"
     more = f"; {counted(adding, 'class')} {'adds' if adding == 1 else 'add'} items to {whom}" if adding else ""
     having = " and ".join(f"{size} ({share} of the rows)" for size, share in zip(sizes, shares, strict=True))

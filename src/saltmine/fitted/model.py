@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -10,9 +10,16 @@ from saltmine.arrays import Bools, Floats, Ints
 from saltmine.data.item_counts import ItemCounts
 
 if TYPE_CHECKING:
-    # These import this one.
-    from saltmine.fitted.parts import NearMiss
+    # The module imports this one.
     from saltmine.fitted.stability import Stability
+
+
+class NearMiss(NamedTuple):
+    """The strongest candidate where no pattern passed: columns of its items, its rows, and a bound on its chance."""
+
+    items: list[int]
+    rows: int
+    chance: float
 
 
 @runtime_checkable

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from saltmine.atomic import atomic_write
 from saltmine.data.item_counts import ItemCounts
 from saltmine.fitted.kinds import class_kinds, table_rows
-from saltmine.fitted.parts import NearMiss
+from saltmine.fitted.model import NearMiss
 from saltmine.fitted.stability import Stability
 from saltmine.preprocessing import Prepare
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 from saltmine.arrays import Floats, Indices
 from saltmine.fitted.kinds import GROUP, SHARED, TYPICAL
@@ -13,14 +12,6 @@ from saltmine.fitted.kinds import GROUP, SHARED, TYPICAL
 TITLE_ITEMS, ENOUGH_ITEMS = 5, 3
 # Share of the rows of a pattern with which a class is its main user.
 MAIN_USER = 2 / 3
-
-
-class NearMiss(NamedTuple):
-    """The strongest candidate where no pattern passed: columns of its items, its rows, and a bound on its chance."""
-
-    items: list[int]
-    rows: int
-    chance: float
 
 
 @dataclass(frozen=True)

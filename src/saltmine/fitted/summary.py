@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from saltmine.arrays import Bools, Floats, Indices, Ints
-from saltmine.fitted.differences import difference_table
+from saltmine.fitted.differences import MAX_P, MAX_Q, difference_table
 from saltmine.fitted.findings import Finding, find
 from saltmine.fitted.headline import headline
 from saltmine.fitted.kinds import ADDED, GROUP, MOSTLY, ONLY, TYPICAL, TableRows, class_kinds, role_names, table_rows
@@ -31,8 +31,6 @@ from saltmine.nouns import counted, plural
 _NUMBERS = ("evidence", "gain", "p_value", "q_value", "stability")
 # Characters of an item or class name.
 MAX_NAME = 500
-# Largest p-value of single items that differ between classes, and largest q-value of those that are shown to.
-MAX_P, MAX_Q = 0.05, 0.05
 # Classes named among the facts, and groups named with a pattern.
 MAX_CLASSES_IN_FACTS, MAX_GROUPS_NAMED = 8, 3
 
@@ -141,10 +139,9 @@ class Summary:
         near = self.model.near_miss_
         if near is None:
             return ""
-        named = [self.item_names[item] for item in near.items[:MAX_GROUPS_NAMED]]
+        named = [self.item_names[item] for item in near.items]
         names = [f"item {name}" if isinstance(name, int) else name for name in named]
-        more = [f"{len(near.items) - len(names)} more"] if len(near.items) > len(names) else []
-        what = f"The strongest candidate, {listed(names + more)} in {counted(near.rows, 'row')}"
+        what = f"The strongest candidate, {listed(names)} in {counted(near.rows, 'row')}"
         return f"{what}, may be due to chance (probability up to {near.chance:.2g})."
 
     def _items_that_differ(self) -> str:
@@ -200,11 +197,6 @@ class Summary:
         """Return headline and findings for a notebook; names come from data, so they are escaped."""
         lines = "".join(f"<li>{escape(finding.text)}</li>" for finding in self.findings)
         return f"<div><p>{escape(self.headline)}</p><ol>{lines}</ol></div>"
-
-    @property
-    def max_q(self) -> float:
-        """Largest q-value of single items that are shown to differ."""
-        return MAX_Q
 
     @cached_property
     def told_differences(self) -> pd.DataFrame:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from saltmine.atomic import atomic_write
 from saltmine.colours import SHARED, class_colours
+from saltmine.fitted.differences import MAX_Q
 from saltmine.fitted.model import FittedModel
 from saltmine.fitted.parts import PatternSummary
-from saltmine.fitted.summary import MAX_Q, Summary
+from saltmine.fitted.summary import Summary
 from saltmine.fitted.wording import class_in_sentence, percent, probability
 from saltmine.nouns import counted
 from saltmine.report.payload import payload
