@@ -1,0 +1,246 @@
+// Functions that Python calls: arguments are checked and given to an ordinary C++ function.
+//
+// Python packs every argument into eight 64-bit numbers (see saltmine/native.py): an array is its type, its number of
+// dimensions, its address and its shape; a number is itself. No header of Python or numpy is needed, so one build serves
+// every version of Python.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace saltmine {
+
+using Word = std::uint64_t;
+using Int = std::int64_t;
+
+// An array in C order that belongs to somebody else.
+template <class T, int N>
+struct View {
+    T* data = nullptr;
+    std::array<Int, N> shape{};
+
+    Int size() const {
+        Int product = 1;
+        for (Int length : shape) product *= length;
+        return product;
+    }
+    T& operator[](Int i) const {
+        static_assert(N == 1, "an array of one dimension");
+        return data[i];
+    }
+    T& operator()(Int i, Int j) const { return data[i * shape[1] + j]; }
+    T& operator()(Int i, Int j, Int k) const { return data[(i * shape[1] + j) * shape[2] + k]; }
+    T& operator()(Int i, Int j, Int k, Int l) const {
+        return data[((i * shape[1] + j) * shape[2] + k) * shape[3] + l];
+    }
+    // Part i of the first dimension.
+    View<T, N - 1> at(Int i) const {
+        View<T, N - 1> part;
+        Int stride = 1;
+        for (int d = 1; d < N; ++d) stride *= part.shape[d - 1] = shape[d];
+        part.data = data + i * stride;
+        return part;
+    }
+    T* begin() const { return data; }
+    T* end() const { return data + size(); }
+    operator View<const T, N>() const { return {data, shape}; }
+};
+
+template <class T>
+using Array = View<T, 1>;
+template <class T>
+using Matrix = View<T, 2>;
+
+// Room for an array of one dimension as a view.
+template <class T>
+Array<T> view(std::vector<T>& values) {
+    return {values.data(), {static_cast<Int>(values.size())}};
+}
+template <class T>
+Array<const T> view(const std::vector<T>& values) {
+    return {values.data(), {static_cast<Int>(values.size())}};
+}
+
+// ---------------------------------------------------------------------- arguments
+
+struct Packed {
+    Int kind;  // a letter: numpy's of an array, 'I' of a whole number, 'D' of a real one, 'O' of an object
+    Int dimensions;
+    Int writable;
+    Int value;  // address or number
+    Int shape[4];
+};
+
+template <class T>
+constexpr char letter() {
+    using Plain = std::remove_const_t<T>;
+    if constexpr (std::is_same_v<Plain, bool>) return '?';
+    if constexpr (std::is_same_v<Plain, std::uint8_t>) return 'B';
+    if constexpr (std::is_same_v<Plain, std::uint64_t>) return 'L';
+    if constexpr (std::is_same_v<Plain, std::int64_t>) return 'l';
+    if constexpr (std::is_same_v<Plain, std::int32_t>) return 'i';
+    if constexpr (std::is_same_v<Plain, std::int8_t>) return 'b';
+    if constexpr (std::is_same_v<Plain, double>) return 'd';
+    if constexpr (std::is_same_v<Plain, float>) return 'f';
+}
+
+class Arguments {
+public:
+    Arguments(const Packed* packed, Int count) : packed_(packed), count_(count) {}
+
+    const Packed& next(char kind) {
+        if (place_ == count_) throw std::invalid_argument("too few arguments");
+        const Packed& argument = packed_[place_++];
+        if (argument.kind != kind) {
+            throw std::invalid_argument(
+                "argument " + std::to_string(place_) + " is of kind " + static_cast<char>(argument.kind) + ", not " + kind);
+        }
+        return argument;
+    }
+    void done() const {
+        if (place_ != count_) throw std::invalid_argument("too many arguments");
+    }
+    [[noreturn]] void refuse(const std::string& why) const {
+        throw std::invalid_argument("argument " + std::to_string(place_) + " " + why);
+    }
+
+private:
+    const Packed* packed_;
+    Int count_, place_ = 0;
+};
+
+// How a value is made of the next arguments; structs of arrays have their own, which takes several.
+template <class T>
+struct From;
+
+template <>
+struct From<Int> {
+    static Int take(Arguments& from) { return from.next('I').value; }
+};
+template <>
+struct From<bool> {
+    static bool take(Arguments& from) { return from.next('I').value != 0; }
+};
+template <>
+struct From<double> {
+    static double take(Arguments& from) {
+        double number;
+        std::memcpy(&number, &from.next('D').value, sizeof number);
+        return number;
+    }
+};
+template <class T>
+struct From<T*> {
+    static T* take(Arguments& from) { return reinterpret_cast<T*>(from.next('O').value); }
+};
+template <class T, int N>
+struct From<View<T, N>> {
+    static View<T, N> take(Arguments& from) {
+        const Packed& argument = from.next(letter<T>());
+        if (argument.dimensions != N) from.refuse("has another number of dimensions than " + std::to_string(N));
+        if (!std::is_const_v<T> && !argument.writable) from.refuse("may not be written to");
+        View<T, N> view;
+        view.data = reinterpret_cast<T*>(argument.value);
+        for (int d = 0; d < N; ++d) view.shape[d] = argument.shape[d];
+        return view;
+    }
+};
+
+// ---------------------------------------------------------------------- results
+
+// What a function returns: nothing, a number, several of them, or an array that Python copies and frees.
+struct Result {
+    Int count = 0;
+    Int kind[8];
+    Int value[8];
+    Int length[8];
+
+    void add(Int number) { put('I', number, 0); }
+    void add(bool truth) { put('T', truth, 0); }
+    void add(double number) {
+        Int bits;
+        std::memcpy(&bits, &number, sizeof bits);
+        put('D', bits, 0);
+    }
+    template <class T>
+    void add(const std::vector<T>& values) {
+        T* copy = static_cast<T*>(::operator new(sizeof(T) * (values.size() + 1)));
+        std::memcpy(copy, values.data(), sizeof(T) * values.size());
+        put(letter<T>(), reinterpret_cast<Int>(copy), static_cast<Int>(values.size()));
+    }
+    template <class T>
+    void add(T* object) {
+        put('O', reinterpret_cast<Int>(object), 0);
+    }
+    template <class... T>
+    void add(const std::tuple<T...>& values) {
+        std::apply([this](const auto&... each) { (add(each), ...); }, values);
+    }
+
+private:
+    void put(Int of_kind, Int number, Int size) {
+        kind[count] = of_kind;
+        value[count] = number;
+        length[count++] = size;
+    }
+};
+
+inline thread_local std::string failure;
+
+// Python was interrupted, or a callback of the user raised: the exception waits there.
+struct Interrupted : std::exception {};
+
+template <class R, class... T>
+void call(R (*function)(T...), Arguments& from, Result& result) {
+    // Braces: arguments are taken from left to right.
+    std::tuple<std::decay_t<T>...> values{From<std::decay_t<T>>::take(from)...};
+    from.done();
+    if constexpr (std::is_void_v<R>) {
+        std::apply(function, values);
+    } else {
+        result.add(std::apply(function, values));
+    }
+}
+
+// Returns 0; 1 for wrong arguments, 2 without memory, 3 where Python has an exception, 4 for anything else.
+template <class F>
+int guarded(F function, const Packed* packed, Int count, Result* result) noexcept {
+    try {
+        Arguments from(packed, count);
+        call(function, from, *result);
+        return 0;
+    } catch (const std::invalid_argument& error) {
+        failure = error.what();
+        return 1;
+    } catch (const std::bad_alloc&) {
+        return 2;
+    } catch (const Interrupted&) {
+        return 3;
+    } catch (const std::exception& error) {
+        failure = error.what();
+        return 4;
+    }
+}
+
+}  // namespace saltmine
+
+#if defined(_WIN32)
+#define SALTMINE_VISIBLE extern "C" __declspec(dllexport)
+#else
+#define SALTMINE_VISIBLE extern "C" __attribute__((visibility("default")))
+#endif
+
+// Make a function of this file one that Python can call by its name.
+#define SALTMINE_EXPORT(name)                                                                                   \
+    SALTMINE_VISIBLE int saltmine_##name(const saltmine::Packed* packed, saltmine::Int count,                  \
+                                         saltmine::Result* result) noexcept {                                  \
+        return saltmine::guarded(name, packed, count, result);                                                 \
+    }

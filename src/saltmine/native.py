@@ -1,0 +1,187 @@
+"""Functions of the compiled library: ``native.name(...)`` calls the C++ function of that name in ``native/``.
+
+Arrays are given as they are, in C order; tuples are given field by field. Types and dimensions are checked there, and
+what does not fit is a TypeError. The interpreter lock is released during a call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import struct
+import sys
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Function = Callable[..., Any]
+
+_FILE = {"Windows": "_native.dll", "Darwin": "_native.dylib"}.get(platform.system(), "_native.so")
+# numpy has two letters for some types; which of them is used depends on the system.
+_LETTERS = {
+    np.dtype(kind): ord(letter)
+    for kind, letter in (
+        (np.bool_, "?"),
+        (np.uint8, "B"),
+        (np.int8, "b"),
+        (np.int32, "i"),
+        (np.int64, "l"),
+        (np.uint64, "L"),
+        (np.float32, "f"),
+        (np.float64, "d"),
+    )
+}
+_DTYPES = {code: dtype for dtype, code in _LETTERS.items()}
+_NUMBER, _REAL, _OBJECT, _TRUTH = ord("I"), ord("D"), ord("O"), ord("T")
+_NO_SHAPE = (0, 0, 0, 0)
+# Numbers of a packed argument, and of a result: how many values, and their kinds, values and lengths.
+_WORDS, _RESULTS = 8, 8
+_bits_of = struct.Struct("d").pack
+_number_of = struct.Struct("q").unpack
+
+
+class _Result(ctypes.Structure):
+    _fields_ = (
+        ("count", ctypes.c_int64),
+        ("kind", ctypes.c_int64 * _RESULTS),
+        ("value", ctypes.c_int64 * _RESULTS),
+        ("length", ctypes.c_int64 * _RESULTS),
+    )
+
+
+class Handle:
+    """An object of the library, which is freed with this one."""
+
+    __slots__ = ("__weakref__", "address")
+
+    def __init__(self, address: int, free: Function) -> None:
+        self.address = address
+        weakref.finalize(self, lambda: free(_Address(address)))
+
+
+class _Address(int):
+    """The address of an object of the library."""
+
+
+def _pack(value: Any, packed: list[int]) -> None:
+    """Add an argument, or every field of a tuple."""
+    if isinstance(value, np.ndarray):
+        letter = _LETTERS.get(value.dtype)
+        if letter is None or not value.flags.c_contiguous:
+            raise TypeError(f"an array of {value.dtype} with shape {value.shape} and strides {value.strides}")
+        shape = value.shape
+        packed += (letter, len(shape), value.flags.writeable, value.ctypes.data, *shape, *_NO_SHAPE[len(shape) :])
+    elif isinstance(value, tuple):
+        for part in value:
+            _pack(part, packed)
+    elif isinstance(value, Handle):
+        packed += (_OBJECT, 0, 0, value.address, *_NO_SHAPE)
+    elif isinstance(value, _Address):
+        packed += (_OBJECT, 0, 0, int(value), *_NO_SHAPE)
+    elif isinstance(value, int | np.integer | np.bool_):
+        packed += (_NUMBER, 0, 0, int(value), *_NO_SHAPE)
+    elif isinstance(value, float | np.floating):
+        packed += (_REAL, 0, 0, *_number_of(_bits_of(value)), *_NO_SHAPE)
+    else:
+        raise TypeError(f"a {type(value).__name__}")
+
+
+def _unpack(result: _Result, k: int) -> Any:
+    kind, value = result.kind[k], result.value[k]
+    if kind == _NUMBER:
+        return value
+    if kind == _TRUTH:
+        return bool(value)
+    if kind == _REAL:
+        return struct.unpack("d", struct.pack("q", value))[0]
+    if kind == _OBJECT:
+        return value
+    return _take_array(_DTYPES[kind], value, result.length[k])
+
+
+def _take_array(dtype: np.dtype[Any], address: int, length: int) -> NDArray[Any]:
+    """Copy an array out of the memory of the library, and free it there."""
+    size = length * dtype.itemsize
+    copy: NDArray[Any] = np.frombuffer(bytearray(ctypes.string_at(address, size)), dtype=dtype)
+    _library.saltmine_free(ctypes.c_void_p(address))
+    return copy
+
+
+def _load() -> ctypes.CDLL:
+    file = Path(__file__).with_name(_FILE)
+    if not file.is_file():
+        raise ImportError(f"{file.name} is missing: install saltmine again, or run `python native/build.py`")
+    library = ctypes.CDLL(str(file))
+    library.saltmine_failure.restype = library.saltmine_missing.restype = ctypes.c_char_p
+    if missing := library.saltmine_missing().decode():
+        raise ImportError(f"saltmine was built for a processor with {missing}: install it again on this machine")
+    return library
+
+
+def _poll() -> int:
+    """Let Python handle its signals; say whether that raised an exception, which is kept."""
+    global _raised
+    try:
+        # Signals are handled between two instructions of Python, so before this call returns.
+        _nothing()
+    except BaseException as error:
+        _raised = error
+        return 1
+    return 0
+
+
+def _nothing() -> None:
+    pass
+
+
+_raised: BaseException | None = None
+_poll_from_library = ctypes.CFUNCTYPE(ctypes.c_int)(_poll)
+_library = _load()
+_library.saltmine_set_poll(_poll_from_library)
+
+
+def _make(name: str) -> Function:
+    """Return the function of the library."""
+    try:
+        function = getattr(_library, f"saltmine_{name}")
+    except AttributeError:
+        raise AttributeError(f"{_FILE} has no function {name}: run `python native/build.py`") from None
+
+    def call(*arguments: Any) -> Any:
+        packed: list[int] = []
+        _pack(arguments, packed)
+        result = _Result()
+        count = len(packed)
+        code = function((ctypes.c_int64 * count)(*packed), ctypes.c_int64(count // _WORDS), ctypes.byref(result))
+        if code:
+            _fail(name, code)
+        if result.count == 1:
+            return _unpack(result, 0)
+        return tuple(_unpack(result, k) for k in range(result.count)) or None
+
+    call.__name__ = name
+    return call
+
+
+def _fail(name: str, code: int) -> None:
+    global _raised
+    if code == 1:
+        raise TypeError(f"{name}: {_library.saltmine_failure().decode()}")
+    if code == 2:
+        raise MemoryError
+    if code == 3 and _raised is not None:
+        error, _raised = _raised, None
+        raise error
+    raise RuntimeError(f"{name}: {_library.saltmine_failure().decode()}")
+
+
+def __getattr__(name: str) -> Function:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    function = _make(name)
+    setattr(sys.modules[__name__], name, function)
+    return function
