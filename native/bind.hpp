@@ -105,6 +105,7 @@ public:
         }
         return argument;
     }
+    bool is_next(char kind) const { return place_ < count_ && packed_[place_].kind == kind; }
     void done() const {
         if (place_ != count_) throw std::invalid_argument("too many arguments");
     }
@@ -132,6 +133,7 @@ struct From<bool> {
 template <>
 struct From<double> {
     static double take(Arguments& from) {
+        if (from.is_next('I')) return static_cast<double>(from.next('I').value);
         double number;
         std::memcpy(&number, &from.next('D').value, sizeof number);
         return number;

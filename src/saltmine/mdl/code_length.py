@@ -2,6 +2,7 @@
 
 f is a function of a *code*, three sums over all patterns and items: how often they are used or in error, the same plus
 one for each that is, and the lengths that do not depend on the whole. Codes add up, so blocks of items can be summed.
+The formulas themselves are in ``native/code_length.hpp``, where the search needs them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from saltmine import native
 from saltmine.arrays import Bools, Floats, Ints
-from saltmine.compiled import compiled
 
 Code = tuple[float, float, float]
 
@@ -90,114 +91,38 @@ def cross_weights(class_sizes: Sequence[int]) -> Floats:
     return weights
 
 
-@compiled()
-def costs_of_classes(costs: Costs, classes: Ints) -> Costs:
-    """Return the constants for some of the classes."""
-    cross = np.empty((len(classes), len(classes)))
-    for k in range(len(classes)):
-        for j in range(len(classes)):
-            cross[k, j] = costs.cross[classes[k], classes[j]]
-    return Costs(costs.weights, costs.codes, cross, costs.counted, costs.n_items)
-
-
-@compiled()
 def description_length(code: Code) -> float:
     """Return f from the code of all patterns and errors."""
-    total, weight, length = code
-    return length + weight * np.log(max(total, 1.0))
+    return float(native.length_of_code(*code))
 
 
-@compiled()
 def patterns_code(counted: Floats, used: Ints, extra: Floats) -> Code:
     """Return the code of patterns that so many rows use; ``extra`` is their part of the code table and of S."""
-    total, weight, length = 0, 0, 0.0
-    for s in range(len(used)):
-        if used[s] > 0:
-            total += used[s]
-            weight += used[s] + 1
-            length += counted[used[s]] + extra[s]
-    return float(total), float(weight), length
+    code: Code = native.code_of_patterns(counted, used, extra)
+    return code
 
 
-@compiled()
 def errors_code(costs: Costs, errors: Ints, onto: Code) -> Code:
     """Return the code of the errors of all items, added to that of the patterns."""
-    total, weight, length = onto
-    for i in range(len(errors)):
-        if errors[i] > 0:
-            total += costs.weights[i] * errors[i]
-            weight += costs.weights[i] * (errors[i] + 1)
-            length += costs.weights[i] * (costs.counted[errors[i]] + costs.codes[i])
-    return total, weight, length
+    code: Code = native.code_of_errors(costs, errors, *onto)
+    return code
 
 
-@compiled(forceinline=True)
-def add_errors(costs: Costs, i: int, errors: int, weight: int, code: Floats) -> None:
-    """Add the errors of one item, ``weight`` times, to a code of three sums."""
-    if errors > 0:
-        code[0] += weight * errors
-        code[1] += weight * (errors + 1)
-        code[2] += weight * (costs.counted[errors] + costs.codes[i])
-
-
-@compiled()
 def count_errors(costs: Costs, errors: Ints) -> int:
     """Count the errors of all columns of the input."""
-    count = 0
-    for i in range(len(errors)):
-        count += costs.weights[i] * errors[i]
-    return count
+    return int(costs.weights @ errors)
 
 
-@compiled(forceinline=True)
 def item_length(counted: Floats, code: float, errors: int, log_total: float) -> float:
     """Return the length of the errors of one item at the present size of the description."""
-    if errors == 0:
-        return 0.0
-    return counted[errors] + code + (errors + 1) * log_total
+    return float(native.length_of_item(counted, code, errors, log_total))
 
 
-@compiled(forceinline=True)
 def specificity(cross: Floats, cells: Ints, i: int, carriers: Bools) -> float:
     """Return S of item i of ``cells`` as the search weighs it: ones in the classes that do not carry the item."""
-    term = 0.0
-    for a in range(len(carriers)):
-        if carriers[a]:
-            for b in range(len(carriers)):
-                if not carriers[b]:
-                    term += cross[a, b] * cells[ONES, b, i]
-    return term
+    return float(native.specificity_of_item(cross, cells, i, carriers))
 
 
-@compiled()
-def count_carriers(carry: Bools) -> Ints:
-    """Count the classes that carry every item, (n,); ``carry`` is (c, n).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> count_carriers(np.array([[True, False, True], [True, False, False]]))
-    array([2, 0, 1])
-    """
-    c, n = carry.shape
-    counts = np.zeros(n, dtype=np.int64)
-    # Class by class, in the order of the memory.
-    for a in range(c):
-        for i in range(n):
-            counts[i] += carry[a, i]
-    return counts
-
-
-@compiled()
 def pattern_extra(costs: Costs, cells: Ints, carry: Bools) -> float:
     """Return the code table entry of a pattern and its specificity; ``carry`` is (c, n)."""
-    extra = 0.0
-    n_carriers = count_carriers(carry)
-    items: Ints = np.flatnonzero(n_carriers)
-    for i in items:
-        if n_carriers[i] == len(carry):
-            extra += costs.weights[i] * costs.codes[i]
-        else:
-            own = specificity(costs.cross, cells, i, carry[:, i])
-            extra += costs.weights[i] * (n_carriers[i] * costs.codes[i] + own)
-    return extra
+    return float(native.extra_of_pattern(costs, cells, carry))

@@ -60,7 +60,7 @@ def mdl_search(task: Task, settings: SearchSettings) -> Solution:
     limit = None if settings.max_rank is None else 2 * settings.max_rank
     seeds = SEEDS_OF_FEW_ROWS if few_rows else SEEDS
     for max_n, (begin, end) in zip(seeds, pairwise(USUALLY_DONE[1:]), strict=True):
-        if not local.grow_from_residual(max_n, settings.rng, task.team, limit, by_similarity=not few_rows):
+        if not local.grow_from_residual(max_n, settings.rng, limit, by_similarity=not few_rows):
             break
         _improve(local, settings, begin, end)
     local.add_contrasts(limit)
@@ -94,7 +94,9 @@ def mdl_search(task: Task, settings: SearchSettings) -> Solution:
 def _make_search(task: Task, settings: SearchSettings) -> LocalSearch:
     """Return a search that begins without patterns."""
     nothing = BinaryModel.empty(*task.bits.shape, len(task.bits.blocks))
-    return LocalSearch(task.bits, nothing, alterations=settings.alterations, alpha=settings.alpha)
+    return LocalSearch(
+        task.bits, nothing, alterations=settings.alterations, alpha=settings.alpha, n_threads=task.team.n_threads or 1
+    )
 
 
 def count_starts(n_rows: int, n_items: int, n_classes: int) -> int:

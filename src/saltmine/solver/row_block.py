@@ -22,7 +22,7 @@ from saltmine.data.stacking import class_blocks
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.code_length import Costs, cross_weights
 from saltmine.solver import kernels
-from saltmine.solver.kernels import Pattern, WithoutPattern, make_state, make_without, pack_data
+from saltmine.solver.kernels import WithoutPattern, make_state, make_without, pack_data
 
 
 class RowRule(NamedTuple):
@@ -115,7 +115,7 @@ class RowBlock:
         layout, stratum = self.bits.layout, by_size.strata[self._sizes]
         self.data = pack_data(columns, layout, self._edges, sizes, costs, by_size.shifts[self._sizes])
         self._strata = layout.pack(stratum == np.arange(int(by_size.strata.max()) + 1)[:, None])
-        self.state = make_state(columns, np.zeros(n, dtype=np.int64), rank, len(self._edges) - 1)
+        self.state = make_state(columns, rank, len(self._edges) - 1)
         self._without = make_without(columns)
         c = len(self._edges) - 1
         self._items = np.zeros((rank, n), dtype=bool)
@@ -137,15 +137,12 @@ class RowBlock:
 
     def evidence(self, s: int, carry: Bools, background: Floats, density: float) -> Floats:
         """Return the evidence of every item in the rows that use pattern ``s``, (n,)."""
-        shown = np.empty(len(background))
         without = self._leave_out(s)._replace(background=background)
-        kernels.item_evidence(self.data, without, self.state.usage[s], carry, density, shown)
-        return shown
+        return kernels.item_evidence(self.data, without, self.state.usage[s], carry, density)
 
     def count_carriers(self, rule: CarrierRule) -> Ints:
         """Count the rows that carry a pattern, (G, c)."""
-        counts: Ints = kernels.count_by_stratum(self.data, self._strata, self._carriers(rule))
-        return counts
+        return kernels.count_by_stratum(self.data, self._strata, self._carriers(rule))
 
     def count_hits(self, rule: CarrierRule, items: Indices) -> Ints:
         """Count how often the rows that carry a pattern have each of these items, (G, c, k)."""
@@ -156,8 +153,7 @@ class RowBlock:
 
     def count_strata(self) -> Ints:
         """Count all rows, (G, c)."""
-        counts: Ints = kernels.count_by_stratum(self.data, self._strata, self.data.row_mask)
-        return counts
+        return kernels.count_by_stratum(self.data, self._strata, self.data.row_mask)
 
     def carriers_of(self, rules: Sequence[CarrierRule]) -> Bools:
         """Return which rows, as they were given, carry patterns: (rows, r)."""
@@ -171,20 +167,17 @@ class RowBlock:
         return np.asarray(self._sizes[self._row_of])
 
     def _carriers(self, rule: CarrierRule) -> Words:
-        rows = np.zeros_like(self.data.row_mask)
-        kernels.find_carriers(self.data, rule.items, rule.worth, rule.price, rows)
-        return rows
+        return kernels.find_carriers(self.data, rule.items, rule.worth, rule.price)
 
     def replace(self, s: int, rule: RowRule | None, dropped: Bools, carry: Bools) -> None:
         """Give pattern ``s`` the rows of a rule, or leave it those it has, but for classes that drop it."""
         rows = self.state.usage[s].copy() if rule is None else self._rows(s, rule)
         for a in np.flatnonzero(dropped):
             rows[self._edges[a] : self._edges[a + 1]] = 0
-        without = self._leave_out(s)
-        kernels.take_out(self.data, self.state, s)
-        kernels.put(self.data, self.state, s, without, rows, carry)
+        kernels.exchange(self.data, self.state, s, rows, carry)
+        # What it carried before looks different as well.
+        self._changed |= self._items[s]
         np.logical_or.reduce(carry, axis=0, out=self._items[s])
-        # What it carried before is marked already.
         self._changed |= self._items[s]
         self._left_out = -1
 
@@ -193,23 +186,21 @@ class RowBlock:
         if self._left_out != s:
             items = np.flatnonzero(self._changed | self._items[s])
             kernels.leave_out(self.data, self.state, s, items, self._without)
-            classes = np.arange(len(self._edges) - 1)
-            kernels.count_cells(self.data, self._without, self.data.row_mask, classes, items, self._whole)
+            kernels.count_cells(self.data, self._without.open_cells, self.data.row_mask, items, self._whole)
             self._left_out, self._changed = s, self._items[s].copy()
         return self._without
 
     def _cells(self, s: int, rows: Words) -> Ints:
         cells = np.empty((3, *self.state.carry.shape[1:]), dtype=np.int64)
-        kernels.count_all_cells(self.data, self._leave_out(s), rows, cells)
+        every_item = np.arange(cells.shape[2])
+        kernels.count_cells(self.data, self._leave_out(s).open_cells, rows, every_item, cells)
         return cells
 
     def _rows(self, s: int, rule: RowRule) -> Words:
         """Return the rows that save more than they cost."""
-        gains, rows = np.empty(len(self._row_weights)), np.zeros_like(self.data.row_mask)
-        pattern = Pattern(self.data.row_mask, rule.carry, rule.errors)
-        kernels.weigh_rows(self.data, self._leave_out(s), pattern, rule.total, gains)
-        kernels.choose_rows(self.data, gains, rule.price, rows)
-        return rows
+        open_cells = self._leave_out(s).open_cells
+        gains = kernels.weigh_rows(self.data, open_cells, rule.carry, rule.errors, rule.total)
+        return kernels.choose_rows(self.data, gains, rule.price)
 
     def _per_class(self, rows: Words) -> Ints:
         words = [slice(begin, end) for begin, end in pairwise(self._edges)]

@@ -23,13 +23,14 @@ from saltmine.mdl.item_choice import ItemsWithout, choose_items
 from saltmine.mdl.row_sizes import frequency_bins, row_shifts
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.kernels import state_length
-from saltmine.solver.local_search import LEAST, ROUNDS
 from saltmine.solver.row_block import CarrierRule, RowBlock, RowCounts, RowRule, RowSizes
 from saltmine.solver.significance import choices_to_pay, drop_insignificant, drop_until_significant
 from saltmine.solver.solution import OnRefine
 
 # Sweeps over patterns that still change, and rounds of the significance filter; one or two are the rule.
 MAX_SWEEPS, MAX_ROUNDS = 4, 5
+# As in the search in memory: turns of rows and items in one fit of a pattern, and by how much f must fall.
+ROUNDS, LEAST = 6, 1e-6
 
 
 @dataclass(frozen=True)

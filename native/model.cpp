@@ -1,0 +1,296 @@
+#include "model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace saltmine {
+
+namespace {
+
+constexpr double UNITS_PER_NAT = 4294967296.0;
+
+Word mix(Word key) {
+    key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9ull;
+    key = (key ^ (key >> 27)) * 0x94D049BB133111EBull;
+    return key ^ (key >> 31);
+}
+
+// A number that tells different rows and items apart, and patterns of different times: others have changed since.
+Word version_of(const std::vector<Word>& rows, const Items& items, Word n_changes) {
+    Word version = mix(n_changes + 0x9E3779B97F4A7C15ull);
+    for (Word row : rows) version = mix(version ^ row) + 1;
+    for (std::int32_t i : items.numbers) version = mix(version ^ static_cast<Word>(i)) + 3;
+    for (Word carriers : items.carriers) version = mix(version ^ carriers) + 5;
+    return version;
+}
+
+}  // namespace
+
+Model::Model(const Data& of, Array<const Int> item_counts, Int n_slots)
+    : data(&of),
+      slots(n_slots),
+      covered(of.columns.size()),
+      covered_twice(of.columns.size()),
+      errors(item_counts.begin(), item_counts.end()),
+      open_size(of.n_items()),
+      open_ones(item_counts.begin(), item_counts.end()),
+      n_classes_(of.n_classes()),
+      n_words_(of.n_words()),
+      class_words_((n_classes_ + 63) / 64),
+      n_rows_(0),
+      mask_words_((n_slots + 63) / 64),
+      class_of_word_(n_words_),
+      every_class_(class_words_),
+      masks_(of.n_items() * mask_words_),
+      scratch_(n_classes_) {
+    for (Int a = 0; a < n_classes_; ++a) {
+        n_rows_ += of.class_sizes[a];
+        every_class_[a / 64] |= Word{1} << (a % 64);
+        for (Int w = of.edges[a]; w < of.edges[a + 1]; ++w) class_of_word_[w] = a;
+    }
+    Int all_rows = 0;
+    for (Int w = 0; w < n_words_; ++w) all_rows += of.row_weights[w] * count_ones(of.row_mask[w]);
+    for (Int i = 0; i < of.n_items(); ++i) {
+        open_size[i] = all_rows;
+        change(errors_code, i, 0, errors[i]);
+    }
+    for (Pattern& slot : slots) slot.alike.assign(class_words_, 0);
+}
+
+// ---------------------------------------------------------------------- rows
+
+Int Model::count_rows(const std::vector<Word>& rows) const {
+    Int count = 0;
+    for (Int w = 0; w < n_words_; ++w) count += data->row_weights[w] * count_ones(rows[w]);
+    return count;
+}
+
+std::vector<Int> Model::rows_by_class(const std::vector<Word>& rows) const {
+    std::vector<Int> counts(n_classes_);
+    for (Int w = 0; w < n_words_; ++w) counts[class_of_word_[w]] += data->row_weights[w] * count_ones(rows[w]);
+    return counts;
+}
+
+std::vector<std::int32_t> Model::words_of(const std::vector<Word>& rows) const {
+    std::vector<std::int32_t> words;
+    for (Int w = 0; w < n_words_; ++w) {
+        if (rows[w] != 0) words.push_back(static_cast<std::int32_t>(w));
+    }
+    return words;
+}
+
+std::vector<Segment> Model::segments(const std::vector<std::int32_t>& words) const {
+    std::vector<Segment> parts;
+    for (std::size_t k = 0; k < words.size(); ++k) {
+        Int a = class_of_word_[words[k]];
+        if (parts.empty() || parts.back().a != a) parts.push_back({a, static_cast<Int>(k), 0});
+        parts.back().end = static_cast<Int>(k + 1);
+    }
+    return parts;
+}
+
+// ---------------------------------------------------------------------- f
+
+void Model::change(ErrorsCode& code, Int i, Int before, Int after) const {
+    if (before == after) return;
+    const Costs& costs = data->costs;
+    Int weight = costs.weights[i];
+    auto add = [&](Int count, Int sign) {
+        if (count <= 0) return;
+        double length = weight * (costs.counted[count] + std::min(costs.codes[i], 1e6));
+        code.total += sign * weight * count;
+        code.weight += sign * weight * (count + 1);
+        code.length += sign * static_cast<Int>(std::llrint(length * UNITS_PER_NAT));
+    };
+    add(before, -1);
+    add(after, 1);
+}
+
+double Model::length_with(const ErrorsCode& code, Int s, Int used, double extra) const {
+    Int total = code.total, weight = code.weight;
+    double length = 0.0;
+    for (Int t = 0; t < static_cast<Int>(slots.size()); ++t) {
+        Int rows = t == s ? used : slots[t].used;
+        if (rows == 0) continue;
+        total += rows;
+        weight += rows + 1;
+        length += data->costs.counted[rows] + (t == s ? extra : slots[t].extra);
+    }
+    length += static_cast<double>(code.length) / UNITS_PER_NAT;
+    return length + weight * std::log(std::max(static_cast<double>(total), 1.0));
+}
+
+double Model::length_without(Int s) {
+    const Pattern& pattern = slots[s];
+    std::vector<Segment> parts = segments(pattern.words);
+    ErrorsCode code = errors_code;
+    for (std::size_t k = 0; k < pattern.items.size(); ++k) {
+        count_cells(pattern, true, k, parts, scratch_);
+        Int i = pattern.items.numbers[k], left = errors[i];
+        for (const Segment& part : parts) {
+            if (carries(pattern.items, k, part.a)) left += scratch_.open_ones[part.a] - scratch_.open_zeros[part.a];
+        }
+        change(code, i, errors[i], left);
+    }
+    return length_with(code, s, 0, 0.0);
+}
+
+Int Model::total_usage() const {
+    Int total = 0;
+    for (const Pattern& pattern : slots) total += pattern.used;
+    return total;
+}
+
+Int Model::count_items(const Items& items) const {
+    Int count = 0;
+    for (std::int32_t i : items.numbers) count += data->costs.weights[i];
+    return count;
+}
+
+// ---------------------------------------------------------------------- patterns come and go
+
+void Model::make_room(Int count) {
+    Int empty = 0;
+    for (const Pattern& pattern : slots) empty += pattern.used == 0;
+    if (empty >= count) return;
+    Int size = static_cast<Int>(slots.size()), words = mask_words_;
+    slots.resize(2 * size + count);
+    for (Pattern& slot : slots) slot.alike.resize(class_words_);
+    mask_words_ = (static_cast<Int>(slots.size()) + 63) / 64;
+    std::vector<Word> grown(data->n_items() * mask_words_);
+    for (Int i = 0; i < data->n_items(); ++i) {
+        std::copy_n(masks_.begin() + i * words, words, grown.begin() + i * mask_words_);
+    }
+    masks_ = std::move(grown);
+}
+
+Int Model::first_empty() const {
+    for (std::size_t s = 0; s < slots.size(); ++s) {
+        if (slots[s].used == 0) return static_cast<Int>(s);
+    }
+    return -1;
+}
+
+std::vector<Int> Model::patterns() const {
+    std::vector<Int> on;
+    for (std::size_t s = 0; s < slots.size(); ++s) {
+        if (slots[s].used > 0) on.push_back(static_cast<Int>(s));
+    }
+    return on;
+}
+
+void Model::count_cells(const Pattern& pattern, bool is_there, std::size_t k, const std::vector<Segment>& parts,
+                        CellCounts& cells) const {
+    Int i = pattern.items.numbers[k];
+    const Word* column = data->column(i);
+    for (const Segment& part : parts) {
+        bool carried = carries(pattern.items, k, part.a);
+        const Word* of_others = (is_there && carried ? covered_twice.data() : covered.data()) + i * n_words_;
+        Int open = 0, open_ones_here = 0, ones = 0;
+        for (Int j = part.begin; j < part.end; ++j) {
+            Int w = pattern.words[j], weight = data->row_weights[w];
+            Word rows = pattern.rows[w], open_here = rows & ~of_others[w];
+            open += weight * count_ones(open_here);
+            open_ones_here += weight * count_ones(open_here & column[w]);
+            ones += weight * count_ones(rows & column[w]);
+        }
+        cells.open_ones[part.a] = open_ones_here;
+        cells.open_zeros[part.a] = open - open_ones_here;
+        cells.ones[part.a] = ones;
+    }
+}
+
+double Model::item_extra(const Items& items, std::size_t k, const std::vector<Segment>& parts,
+                         const CellCounts& cells) const {
+    const Costs& costs = data->costs;
+    Int i = items.numbers[k], n_carriers = count_carriers(items, k);
+    if (n_carriers == n_classes_) return costs.weights[i] * costs.codes[i];
+    // Classes without rows have no ones.
+    double specificity = 0.0;
+    for (Int a = 0; a < n_classes_; ++a) {
+        if (!carries(items, k, a)) continue;
+        for (const Segment& part : parts) {
+            if (!carries(items, k, part.a)) specificity += costs.cross(a, part.a) * cells.ones[part.a];
+        }
+    }
+    return costs.weights[i] * (n_carriers * costs.codes[i] + specificity);
+}
+
+void Model::put(Int s, std::vector<Word> rows, Items items) {
+    Pattern& pattern = slots[s];
+    pattern.rows = std::move(rows);
+    pattern.items = std::move(items);
+    pattern.words = words_of(pattern.rows);
+    pattern.used = count_rows(pattern.rows);
+    pattern.version = version_of(pattern.rows, pattern.items, n_changes);
+    pattern.extra = 0.0;
+    std::vector<Segment> parts = segments(pattern.words);
+    for (std::size_t k = 0; k < pattern.items.size(); ++k) {
+        Int i = pattern.items.numbers[k], before = errors[i];
+        count_cells(pattern, false, k, parts, scratch_);
+        pattern.extra += item_extra(pattern.items, k, parts, scratch_);
+        masks_[i * mask_words_ + s / 64] |= Word{1} << (s % 64);
+        for (const Segment& part : parts) {
+            if (!carries(pattern.items, k, part.a)) continue;
+            Int open_ones_here = scratch_.open_ones[part.a], open_zeros_here = scratch_.open_zeros[part.a];
+            errors[i] += open_zeros_here - open_ones_here;
+            open_size[i] -= open_ones_here + open_zeros_here;
+            open_ones[i] -= open_ones_here;
+            for (Int j = part.begin; j < part.end; ++j) {
+                Int w = pattern.words[j];
+                covered_twice[i * n_words_ + w] |= covered[i * n_words_ + w] & pattern.rows[w];
+                covered[i * n_words_ + w] |= pattern.rows[w];
+            }
+        }
+        change(errors_code, i, before, errors[i]);
+    }
+}
+
+std::size_t Model::place_of(const Items& items, Int i) const {
+    return std::lower_bound(items.numbers.begin(), items.numbers.end(), i) - items.numbers.begin();
+}
+
+// CellCounts that the pattern covered alone are open now; those that it shared with one other are covered once.
+void Model::uncover(const Pattern& gone, std::size_t k, Int a, Int w) {
+    Int i = gone.items.numbers[k], at = i * n_words_ + w;
+    Word shared = gone.rows[w] & covered_twice[at];
+    covered[at] &= ~(gone.rows[w] & ~covered_twice[at]);
+    if (shared == 0) return;
+    Word once = 0, twice = 0;
+    for (Int j = 0; j < mask_words_; ++j) {
+        for (Word left = masks_[i * mask_words_ + j]; left != 0; left &= left - 1) {
+            const Pattern& other = slots[64 * j + lowest_one(left)];
+            if ((other.rows[w] & shared) == 0 || !carries(other.items, place_of(other.items, i), a)) continue;
+            twice |= once & other.rows[w];
+            once |= other.rows[w];
+        }
+    }
+    covered_twice[at] &= ~(shared & ~twice);
+}
+
+void Model::take_out(Int s) {
+    Pattern& pattern = slots[s];
+    std::vector<Segment> parts = segments(pattern.words);
+    for (std::size_t k = 0; k < pattern.items.size(); ++k) {
+        Int i = pattern.items.numbers[k], before = errors[i];
+        count_cells(pattern, true, k, parts, scratch_);
+        masks_[i * mask_words_ + s / 64] &= ~(Word{1} << (s % 64));
+        for (const Segment& part : parts) {
+            if (!carries(pattern.items, k, part.a)) continue;
+            Int open_ones_here = scratch_.open_ones[part.a], open_zeros_here = scratch_.open_zeros[part.a];
+            errors[i] += open_ones_here - open_zeros_here;
+            open_size[i] += open_ones_here + open_zeros_here;
+            open_ones[i] += open_ones_here;
+            for (Int j = part.begin; j < part.end; ++j) uncover(pattern, k, part.a, pattern.words[j]);
+        }
+        change(errors_code, i, before, errors[i]);
+    }
+    pattern.rows.clear();
+    pattern.words.clear();
+    pattern.items.clear();
+    pattern.used = 0;
+    pattern.extra = 0.0;
+    pattern.version = 0;
+}
+
+}  // namespace saltmine

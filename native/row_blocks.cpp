@@ -1,0 +1,247 @@
+// Loops over the rows of one block, whose patterns Python keeps: saltmine/solver/kernels.py says what is what.
+#include <cmath>
+
+#include "data.hpp"
+#include "weigh.hpp"
+
+namespace saltmine {
+
+namespace {
+
+// The patterns of a block: see State in kernels.py.
+struct BlockState {
+    Matrix<Word> usage;
+    View<bool, 3> carry;
+    View<Word, 3> masks;
+    Matrix<Word> covered, covered_twice;
+};
+
+// The data as it looks without one pattern.
+struct Without {
+    Matrix<Word> open_cells;
+    Array<Int> errors;
+    Array<double> background;
+};
+
+}  // namespace
+
+template <>
+struct From<BlockState> {
+    static BlockState take(Arguments& from) {
+        auto usage = From<Matrix<Word>>::take(from);
+        auto carry = From<View<bool, 3>>::take(from);
+        auto masks = From<View<Word, 3>>::take(from);
+        auto covered = From<Matrix<Word>>::take(from);
+        return {usage, carry, masks, covered, From<Matrix<Word>>::take(from)};
+    }
+};
+
+template <>
+struct From<Without> {
+    static Without take(Arguments& from) {
+        auto open_cells = From<Matrix<Word>>::take(from);
+        auto errors = From<Array<Int>>::take(from);
+        return {open_cells, errors, From<Array<double>>::take(from)};
+    }
+};
+
+namespace {
+
+std::vector<Int> items_of(Matrix<const bool> carry) {
+    std::vector<Int> counts(carry.shape[1]), items;
+    count_carriers(carry, view(counts));
+    for (Int i = 0; i < carry.shape[1]; ++i) {
+        if (counts[i] > 0) items.push_back(i);
+    }
+    return items;
+}
+
+// Look at these items without pattern s.
+void leave_out(Data data, BlockState state, Int s, Array<const Int> items, Without without) {
+    for (Int i : items) {
+        Int errors = 0, size = 0, ones = 0;
+        for (Int a = 0; a < data.n_classes(); ++a) {
+            bool carried = state.carry(s, a, i);
+            for (Int w = data.edges[a]; w < data.edges[a + 1]; ++w) {
+                Word covered = state.covered(i, w), column = data.columns(i, w);
+                if (carried) covered &= ~(state.usage(s, w) & ~state.covered_twice(i, w));
+                Word open = data.row_mask[w] & ~covered;
+                without.open_cells(i, w) = open;
+                size += data.row_weights[w] * count_ones(open);
+                ones += data.row_weights[w] * count_ones(open & column);
+                errors += data.row_weights[w] * count_ones((open & column) | (covered & ~column));
+            }
+        }
+        without.errors[i] = errors;
+        without.background[i] = size > 0 ? static_cast<double>(ones) / size : 1.0;
+    }
+}
+
+// Count open ones, open zeros and all ones among the rows, (3, c, n), for these items; others stay as they are.
+void count_cells(Data data, Matrix<const Word> open_cells, Array<const Word> rows, Array<const Int> items,
+                 View<Int, 3> cells) {
+    for (Int i : items) {
+        for (Int a = 0; a < data.n_classes(); ++a) {
+            Int open = 0, open_ones = 0, ones = 0;
+            for (Int w = data.edges[a]; w < data.edges[a + 1]; ++w) {
+                Word column = data.columns(i, w) & rows[w], open_here = open_cells(i, w) & rows[w];
+                open += data.row_weights[w] * count_ones(open_here);
+                open_ones += data.row_weights[w] * count_ones(open_here & column);
+                ones += data.row_weights[w] * count_ones(column);
+            }
+            cells(OPEN_ONES, a, i) = open_ones;
+            cells(OPEN_ZEROS, a, i) = open - open_ones;
+            cells(ONES, a, i) = ones;
+        }
+    }
+}
+
+// What covering a one of an item saves, where a class carries it; elsewhere what a one costs, as a negative number.
+double worth_in_class(const Data& data, Matrix<const bool> carry, Int i, Int a, double worth) {
+    if (carry(a, i)) return worth;
+    double cross = 0.0;
+    for (Int b = 0; b < data.n_classes(); ++b) {
+        if (carry(b, i)) cross += data.costs.weights[i] * data.costs.cross(b, a);
+    }
+    return -cross;
+}
+
+// Sum up for every row, (64 W,), what a pattern saves there, less its share of S.
+void weigh_rows(Data data, Matrix<const Word> open_cells, Matrix<const bool> carry, Array<const Int> errors,
+                double total, Array<double> gains) {
+    std::vector<Int> items = items_of(carry);
+    std::vector<double> worth(items.size());
+    for (Int a = 0; a < data.n_classes(); ++a) {
+        for (std::size_t k = 0; k < items.size(); ++k) {
+            double errors_now = std::max(static_cast<double>(errors[items[k]]), 0.5);
+            double of_one = data.costs.weights[items[k]] * std::log(total / errors_now);
+            worth[k] = worth_in_class(data, carry, items[k], a, of_one);
+        }
+        for (Int w = data.edges[a]; w < data.edges[a + 1]; ++w) {
+            RowSums64 sums;
+            for (std::size_t k = 0; k < items.size(); ++k) {
+                Word column = data.columns(items[k], w), open = open_cells(items[k], w);
+                if (carry(a, items[k])) {
+                    sums.add(open & column, open & ~column, worth[k]);
+                } else {
+                    sums.add(column, 0, worth[k]);
+                }
+            }
+            sums.store(gains.data + 64 * w);
+        }
+    }
+}
+
+// Take the rows that save more than one more use of the pattern costs.
+void choose_rows(Data data, Array<const double> gains, double price, Array<Word> rows) {
+    for (Int w = 0; w < rows.size(); ++w) {
+        Word word = 0;
+        for (Int bit = 0; bit < data.word_sizes[w]; ++bit) word |= static_cast<Word>(gains[64 * w + bit] > price) << bit;
+        rows[w] = word;
+    }
+}
+
+// Chance gives a cell the odds of its item times those of its row. Cells in which it is as dense as the pattern show
+// nothing.
+double cell_evidence(const Data& data, Word column, Word cells, Int begin, double odds, double density) {
+    double shown = 0.0, for_one = std::log(density / odds), for_zero = std::log(1.0 - density);
+    for (Word left = cells; left != 0; left &= left - 1) {
+        Int bit = lowest_one(left);
+        double of_cell = odds * data.row_odds[begin + bit];
+        if (of_cell >= density / (1.0 - density)) continue;
+        shown += std::log(1.0 + of_cell) + (has_bit(column, bit) ? for_one - data.row_shifts[begin + bit] : for_zero);
+    }
+    return shown;
+}
+
+// Fill in the evidence of every item, (n,): its cells in these rows against chance, which knows both margins.
+void item_evidence(Data data, Matrix<const Word> open_cells, Array<const double> background, Array<const Word> rows,
+                   Matrix<const bool> carry, double density, Array<double> shown) {
+    for (double& of_item : shown) of_item = 0.0;
+    for (Int i : items_of(carry)) {
+        if (!(0.0 < background[i] && background[i] < 1.0)) continue;
+        double odds = background[i] / (1.0 - background[i]);
+        for (Int a = 0; a < data.n_classes(); ++a) {
+            if (!carry(a, i)) continue;
+            for (Int w = data.edges[a]; w < data.edges[a + 1]; ++w) {
+                Word cells = rows[w] & open_cells(i, w);
+                if (cells == 0) continue;
+                shown[i] += data.row_weights[w] * cell_evidence(data, data.columns(i, w), cells, 64 * w, odds, density);
+            }
+        }
+    }
+}
+
+// The rows that a pattern would shorten if there were no other, by items that all classes carry.
+void find_carriers(Data data, Array<const bool> items, Array<const double> worth, double price, Array<Word> rows) {
+    for (Int w = 0; w < rows.size(); ++w) {
+        RowSums64 sums;
+        for (Int i = 0; i < items.size(); ++i) {
+            if (items[i]) sums.add(data.columns(i, w), data.row_mask[w] & ~data.columns(i, w), worth[i]);
+        }
+        rows[w] = sums.above(price) & data.row_mask[w];
+    }
+}
+
+// Count the rows of the input in every group of rows of a size and every class, (G, c).
+void count_by_stratum(Data data, Matrix<const Word> strata, Array<const Word> rows, Matrix<Int> counts) {
+    for (Int g = 0; g < strata.shape[0]; ++g) {
+        for (Int a = 0; a < data.n_classes(); ++a) {
+            counts(g, a) = 0;
+            for (Int w = data.edges[a]; w < data.edges[a + 1]; ++w) {
+                counts(g, a) += data.row_weights[w] * count_ones(rows[w] & strata(g, w));
+            }
+        }
+    }
+}
+
+// Mark these words of an item as covered by a pattern.
+void cover(const BlockState& state, Int s, Int i, Int begin, Int end) {
+    for (Int w = begin; w < end; ++w) {
+        state.covered_twice(i, w) |= state.covered(i, w) & state.usage(s, w);
+        state.covered(i, w) |= state.usage(s, w);
+    }
+}
+
+// Give pattern s other rows and items.
+void exchange(Data data, BlockState state, Int s, Array<const Word> rows, Matrix<const bool> carry) {
+    Word bit = Word{1} << (s % 64);
+    View<bool, 2> own = state.carry.at(s);
+    for (Int i : items_of(own)) {
+        for (Int a = 0; a < data.n_classes(); ++a) {
+            if (!own(a, i)) continue;
+            Int begin = data.edges[a], end = data.edges[a + 1];
+            state.masks(a, i, s / 64) &= ~bit;
+            for (Int w = begin; w < end; ++w) state.covered(i, w) = state.covered_twice(i, w) = 0;
+            for (Int k = 0; k < state.masks.shape[2]; ++k) {
+                for (Word left = state.masks(a, i, k); left != 0; left &= left - 1) {
+                    cover(state, 64 * k + lowest_one(left), i, begin, end);
+                }
+            }
+        }
+    }
+    for (Int w = 0; w < rows.size(); ++w) state.usage(s, w) = rows[w];
+    for (Int a = 0; a < data.n_classes(); ++a) {
+        for (Int i = 0; i < carry.shape[1]; ++i) {
+            own(a, i) = carry(a, i);
+            if (!carry(a, i)) continue;
+            state.masks(a, i, s / 64) |= bit;
+            cover(state, s, i, data.edges[a], data.edges[a + 1]);
+        }
+    }
+}
+
+}  // namespace
+
+}  // namespace saltmine
+
+using namespace saltmine;
+
+SALTMINE_EXPORT(leave_out)
+SALTMINE_EXPORT(count_cells)
+SALTMINE_EXPORT(weigh_rows)
+SALTMINE_EXPORT(choose_rows)
+SALTMINE_EXPORT(item_evidence)
+SALTMINE_EXPORT(find_carriers)
+SALTMINE_EXPORT(count_by_stratum)
+SALTMINE_EXPORT(exchange)
