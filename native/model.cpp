@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hash.hpp"
+
 namespace saltmine {
 
 namespace {
 
 constexpr double UNITS_PER_NAT = 4294967296.0;
-
-Word mix(Word key) {
-    key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9ull;
-    key = (key ^ (key >> 27)) * 0x94D049BB133111EBull;
-    return key ^ (key >> 31);
-}
 
 // A number that tells different rows and items apart, and patterns of different times: others have changed since.
 Word version_of(const std::vector<Word>& rows, const Items& items, Word n_changes) {
@@ -152,9 +148,13 @@ Int Model::count_items(const Items& items) const {
 void Model::make_room(Int count) {
     Int empty = 0;
     for (const Pattern& pattern : slots) empty += pattern.used == 0;
-    if (empty >= count) return;
-    Int size = static_cast<Int>(slots.size()), words = mask_words_;
-    slots.resize(2 * size + count);
+    if (empty < count) grow(2 * static_cast<Int>(slots.size()) + count);
+}
+
+void Model::grow(Int n_slots) {
+    Int words = mask_words_;
+    if (static_cast<Int>(slots.size()) >= n_slots) return;
+    slots.resize(n_slots);
     for (Pattern& slot : slots) slot.alike.resize(class_words_);
     mask_words_ = (static_cast<Int>(slots.size()) + 63) / 64;
     std::vector<Word> grown(data->n_items() * mask_words_);
@@ -250,22 +250,28 @@ std::size_t Model::place_of(const Items& items, Int i) const {
     return std::lower_bound(items.numbers.begin(), items.numbers.end(), i) - items.numbers.begin();
 }
 
-// CellCounts that the pattern covered alone are open now; those that it shared with one other are covered once.
-void Model::uncover(const Pattern& gone, std::size_t k, Int a, Int w) {
-    Int i = gone.items.numbers[k], at = i * n_words_ + w;
-    Word shared = gone.rows[w] & covered_twice[at];
-    covered[at] &= ~(gone.rows[w] & ~covered_twice[at]);
-    if (shared == 0) return;
-    Word once = 0, twice = 0;
+// Cells that the pattern covered alone are open now; those that it shared with one other are covered once.
+void Model::uncover(const Pattern& gone, std::size_t k, const Segment& part) {
+    Int i = gone.items.numbers[k];
+    others_.clear();
     for (Int j = 0; j < mask_words_; ++j) {
         for (Word left = masks_[i * mask_words_ + j]; left != 0; left &= left - 1) {
             const Pattern& other = slots[64 * j + lowest_one(left)];
-            if ((other.rows[w] & shared) == 0 || !carries(other.items, place_of(other.items, i), a)) continue;
-            twice |= once & other.rows[w];
-            once |= other.rows[w];
+            if (carries(other.items, place_of(other.items, i), part.a)) others_.push_back(other.rows.data());
         }
     }
-    covered_twice[at] &= ~(shared & ~twice);
+    for (Int j = part.begin; j < part.end; ++j) {
+        Int w = gone.words[j], at = i * n_words_ + w;
+        Word rows = gone.rows[w], once = 0, alone = rows & covered_twice[at];
+        covered[at] &= ~(rows & ~covered_twice[at]);
+        // Until two others are found everywhere.
+        for (std::size_t other = 0; alone != 0 && other < others_.size(); ++other) {
+            Word by_other = others_[other][w];
+            alone &= ~(once & by_other);
+            once |= by_other;
+        }
+        covered_twice[at] &= ~alone;
+    }
 }
 
 void Model::take_out(Int s) {
@@ -281,7 +287,7 @@ void Model::take_out(Int s) {
             errors[i] += open_ones_here - open_zeros_here;
             open_size[i] += open_ones_here + open_zeros_here;
             open_ones[i] += open_ones_here;
-            for (Int j = part.begin; j < part.end; ++j) uncover(pattern, k, part.a, pattern.words[j]);
+            uncover(pattern, k, part);
         }
         change(errors_code, i, before, errors[i]);
     }

@@ -98,7 +98,8 @@ public:
     Int count_items(const Items& items) const;
 
     // ---- patterns come and go
-    void make_room(Int count);
+    void make_room(Int count);  // for so many more patterns
+    void grow(Int n_slots);
     Int first_empty() const;
     std::vector<Int> patterns() const;
     void put(Int s, std::vector<Word> rows, Items items);
@@ -125,7 +126,9 @@ private:
     std::vector<Word> masks_;  // (n, mask_words_): patterns that carry an item in any class
     CellCounts scratch_;
 
-    void uncover(const Pattern& gone, std::size_t k, Int a, Int w);
+    std::vector<const Word*> others_;  // scratch of `uncover`: rows of other patterns that carry an item
+
+    void uncover(const Pattern& gone, std::size_t k, const Segment& part);
     double item_extra(const Items& items, std::size_t k, const std::vector<Segment>& parts, const CellCounts& cells) const;
     std::size_t place_of(const Items& items, Int i) const;
 };

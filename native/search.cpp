@@ -147,7 +147,7 @@ bool Search::replace(const std::vector<Int>& old, const std::vector<Rows>& start
 // Take over the patterns of another search of the same problem.
 void Search::follow(const Search& other) {
     Int size = static_cast<Int>(other.model.slots.size());
-    if (static_cast<Int>(model.slots.size()) < size) model.make_room(size);
+    model.grow(size);
     std::vector<Int> different;
     for (Int s = 0; s < static_cast<Int>(model.slots.size()); ++s) {
         Word version = s < size ? other.model.slots[s].version : 0;

@@ -11,22 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from saltmine import native
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts
 from saltmine.data.bits import BitMatrix, count_bits
-from saltmine.data.threads import cut
-from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.class_tests import size_strata
 from saltmine.mdl.correction import correct
 from saltmine.mdl.evidence import is_typical
 from saltmine.solver.contrasts import find_contrasts
 from saltmine.solver.kernels import make_data
-from saltmine.solver.relaxed.operator import SPARSE_DENSITY
-from saltmine.solver.seeds import identical_columns, seed_rows
+from saltmine.solver.seeds import seed_rows
 from saltmine.solver.significance import choices_to_pay, drop_insignificant
 
 # Classes that share less than this of their items have patterns of their own: an alteration larger than what it alters
@@ -60,6 +56,7 @@ class LocalSearch:
     ) -> None:
         self.bits = bits
         self.log_alpha = float(np.log(alpha))
+        self._n_threads = n_threads
         self.data = make_data(bits)
         self._may_alter = alterations and len(bits.blocks) > 1
         # The search in the library looks at these arrays as long as it is there.
@@ -402,17 +399,6 @@ class LocalSearch:
         native.search_covered(self._search, covered)
         return self.data.columns & ~covered
 
-    def residual(self) -> BinaryMatrix:
-        """Return the ones that no pattern covers, as CSR where they are few."""
-        m, n = self.bits.shape
-        left = self._open_ones()
-        unpack = self.bits.layout.unpack
-        if int(count_bits(left).sum()) >= SPARSE_DENSITY * m * n:
-            return unpack(left).T
-        # A few columns at a time, so that the dense form never exists.
-        panels = [sp.csr_array(unpack(left[items])) for items in cut(n, m, panel_cells=1 << 24)]
-        return sp.csr_array(sp.vstack(panels).T)
-
     def grow_from_residual(
         self, max_n: int, rng: np.random.Generator, limit: int | None = None, by_similarity: bool = True
     ) -> bool:
@@ -421,8 +407,8 @@ class LocalSearch:
         ``limit`` is the number of patterns above which none is added. Without ``by_similarity`` only rows are looked at
         that many items share exactly.
         """
-        seeds = seed_rows if by_similarity else identical_columns
-        starts = self.bits.layout.pack(seeds(self.residual(), self.bits.weights, max_n, rng))
+        threads = self._n_threads
+        starts = seed_rows(self.bits, self._open_ones(), max_n, rng, by_similarity=by_similarity, n_threads=threads)
         lengths, evidence = np.empty(len(starts)), np.empty(len(starts))
         native.search_screen(self._search, starts, lengths, evidence)
         promising = np.flatnonzero((lengths < self.length) & (evidence >= -self.log_alpha))
