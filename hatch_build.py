@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parent
 
 def _load(file: Path) -> Any:
     spec = importlib.util.spec_from_file_location("native_build", file)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -26,7 +27,7 @@ def _load(file: Path) -> Any:
 native_build = _load(ROOT / "native" / "build.py")
 
 
-class NativeHook(BuildHookInterface):  # type: ignore[misc, type-arg]
+class NativeHook(BuildHookInterface[Any]):
     """Builds the library for every wheel; beside the sources for an installation that uses them where they are."""
 
     PLUGIN_NAME = "custom"

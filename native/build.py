@@ -127,10 +127,10 @@ def _compile(compiler: list[str], folder: Path) -> list[Path]:
 
 def _link(compiler: list[str], objects: list[Path], library: Path) -> None:
     command = [*compiler, "-O3", "-shared", "-pthread", *map(str, objects), "-o", str(library)]
-    if platform.system() == "Linux" and not _is_zig(compiler):
-        # Not every system has the archives for it, so this may fail where the plain way does not.
-        if subprocess.run([*command, *ALONE], capture_output=True).returncode == 0:
-            return
+    can_stand_alone = platform.system() == "Linux" and not _is_zig(compiler)
+    # Not every system has the archives for it, so this may fail where the plain way does not.
+    if can_stand_alone and subprocess.run([*command, *ALONE], capture_output=True).returncode == 0:
+        return
     _run(command, f"{NAME} could not be linked")
 
 
@@ -158,6 +158,7 @@ def _run(command: list[str], problem: str) -> None:
 
 
 def main() -> None:
+    """Build the library into the sources, where an installation with ``pip install -e`` looks for it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--all", action="store_true", help="compile everything, changed or not")
     parser.add_argument("--check", action="store_true", help="only say which compiler would be used")
