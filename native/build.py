@@ -14,6 +14,7 @@ everything, and ``--check`` only says which compiler would be used.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
 import os
 import platform
@@ -94,35 +95,30 @@ def build(target: Path = TARGET, objects: Path | None = None) -> Path:
 
 
 def _compile(compiler: list[str], folder: Path) -> list[Path]:
-    """Return an object file for every source, after making those that are not there or are older than it."""
+    """Return an object file for every source; those that are there already are not made again."""
     command = [*compiler, *FLAGS, *WARNINGS, *_arch_flags(compiler)]
-    units = {unit: folder / f"{unit.stem}.o" for unit in sorted(SOURCES.glob("*.cpp"))}
-    note = folder / "command"
-    usable = note.is_file() and note.read_text("utf-8") == shlex.join(command)
-    if not usable:
-        # Objects of other flags would be taken for new ones, should this build be interrupted.
-        note.unlink(missing_ok=True)
-        for made in folder.glob("*.o"):
-            made.unlink()
-    newest = max(file.stat().st_mtime for file in (*SOURCES.glob("*.hpp"), Path(__file__)))
-    todo = {
-        unit: made
-        for unit, made in units.items()
-        if not made.is_file() or made.stat().st_mtime <= max(newest, unit.stat().st_mtime)
-    }
+    units = sorted(SOURCES.glob("*.cpp"))
+    same = [shlex.join(command).encode(), *(file.read_bytes() for file in sorted(SOURCES.glob("*.hpp")))]
+    objects = [folder / f"{unit.stem}-{_digest(*same, unit.read_bytes())}.o" for unit in units]
 
-    def make(unit: Path) -> None:
-        waiting = todo[unit].with_suffix(f".{os.getpid()}.tmp.o")
+    def make(unit: Path, made: Path) -> None:
+        waiting = made.with_suffix(f".{os.getpid()}")
         try:
             _run([*command, "-c", str(unit), "-o", str(waiting)], f"{unit.name} could not be compiled")
-            os.replace(waiting, todo[unit])
+            os.replace(waiting, made)
         finally:
             waiting.unlink(missing_ok=True)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(make, todo))
-    note.write_text(shlex.join(command), "utf-8")
-    return list(units.values())
+        todo = [(unit, made) for unit, made in zip(units, objects, strict=True) if not made.is_file()]
+        list(pool.map(make, *zip(*todo, strict=True)) if todo else [])
+    for old in set(folder.glob("*.o")) - set(objects):
+        old.unlink()
+    return objects
+
+
+def _digest(*parts: bytes) -> str:
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
 def _link(compiler: list[str], objects: list[Path], library: Path) -> None:
