@@ -36,6 +36,14 @@ def mean(name: str, digits: int = 1) -> Column:
     return lambda runs: f"{runs[name].mean():.{digits}f}" if name in runs and runs[name].notna().any() else "-"
 
 
+def median(name: str, digits: int = 2) -> Column:
+    return lambda runs: f"{runs[name].median():.{digits}f}" if name in runs and runs[name].notna().any() else "-"
+
+
+def ratio(of: str, to: str, digits: int = 2) -> Column:
+    return lambda runs: f"{runs[of].median() / runs[to].median():.{digits}f}"
+
+
 def some(name: str) -> Column:
     return lambda runs: f"{(runs[name] > 0).sum()} of {len(runs)}"
 
@@ -93,7 +101,7 @@ def table_of(part: Part, rows: Iterable[Row]) -> Lines:
     runs = pd.DataFrame(list(rows))
     if part.make_table is not None:
         return part.make_table(runs)
-    cases = [case for case in part.repeats if (runs["case"] == case).any()]
+    cases = [case for case in {**part.repeats, **part.quick} if (runs["case"] == case).any()]
     of_cases = {case: runs[runs["case"] == case] for case in cases}
     if part.has_total and len(cases) > 1:
         of_cases["all"] = runs
