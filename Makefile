@@ -2,6 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+NATIVE := $(wildcard native/*.cpp native/*.hpp) native/build.py
+# What code needs to run: an environment, and the library of the sources as they are.
+READY := $(VENV)/.dev $(VENV)/.native
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast lint bench bench-quick bench-scale bench-methods reproduce results-page same-models wheel-check clean
@@ -15,13 +19,20 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 	@touch $@
 
-$(VENV)/.report: $(VENV)/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[report]'
-	@touch $@
+# Installing builds the library too.
+$(VENV)/.report: $(VENV)/.made pyproject.toml hatch_build.py
+	$(PIP) -e '.[report]'
+	@touch $@ $(VENV)/.native
 
-$(VENV)/.dev: $(VENV)/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	@touch $@ $(VENV)/.report
+$(VENV)/.dev: $(VENV)/.made pyproject.toml hatch_build.py
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.report $(VENV)/.native
+
+# Sources that have changed since are compiled; where the system has no compiler, one is installed.
+$(VENV)/.native: $(NATIVE) | $(VENV)/.made
+	@$(BIN)/python native/build.py --check >/dev/null 2>&1 || $(PIP) ziglang
+	$(BIN)/python native/build.py
+	@touch $@
 
 # numba keeps compiled functions beside their sources and looks for changes in the function's own file only, not in the
 # files of the functions that it calls: all of them are dropped when any source changes.
@@ -29,13 +40,13 @@ $(VENV)/.compiled: $(shell find src -name '*.py')
 	@find src -name '*.nb?' -delete
 	@mkdir -p $(VENV) && touch $@
 
-demo: $(VENV)/.report ## Find patterns in handwritten digits, 3 against 8; writes a picture and a report to out/demo
+demo: $(VENV)/.report $(VENV)/.native ## Find patterns in handwritten digits, 3 against 8; writes a picture and a report to out/demo
 	$(BIN)/saltmine demo --output out/demo
 
-test: $(VENV)/.dev $(VENV)/.compiled ## Run all tests
+test: $(READY) $(VENV)/.compiled ## Run all tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-test-fast: $(VENV)/.dev $(VENV)/.compiled ## Run the tests that need no cluster and no browser and take less than about a second each
+test-fast: $(READY) $(VENV)/.compiled ## Run the tests that need no cluster and no browser and take less than about a second each
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow and not cluster and not browser"
 
 lint: $(VENV)/.dev ## Check style, types, and that layers import only from layers below them
@@ -47,7 +58,7 @@ lint: $(VENV)/.dev ## Check style, types, and that layers import only from layer
 # Where the text matrices of benchmarks/text.py are, if anywhere: make bench TEXT=folder
 TEXT ?=
 
-bench: $(VENV)/.dev ## Measure quality and time, all cases (about half an hour)
+bench: $(READY) ## Measure quality and time, all cases (about half an hour)
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.plain
 	$(BIN)/python -m benchmarks.digits
@@ -58,37 +69,37 @@ bench: $(VENV)/.dev ## Measure quality and time, all cases (about half an hour)
 	$(BIN)/python -m benchmarks.planted -o out/planted.csv
 	$(BIN)/python -m benchmarks.ablation
 
-bench-quick: $(VENV)/.dev ## A few of these measurements in about two minutes
+bench-quick: $(READY) ## A few of these measurements in about two minutes
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.planted --quick -o out/planted-quick.csv
 
 # Where a simulated genome is, if anywhere: make bench-scale GENOME=folder
 GENOME ?=
 
-bench-scale: $(VENV)/.dev ## Measure how time and memory grow, and the cluster's overhead (about half an hour)
+bench-scale: $(READY) ## Measure how time and memory grow, and the cluster's overhead (about half an hour)
 	$(BIN)/python -m benchmarks.products
 	$(BIN)/python -m benchmarks.cluster
 	$(if $(GENOME),$(BIN)/python -m benchmarks.scale --genome $(GENOME))
 	$(BIN)/python -m benchmarks.scale -o out
 
-bench-methods: $(VENV)/.dev ## Compare all methods on the paper's default matrices (about half an hour)
+bench-methods: $(READY) ## Compare all methods on the paper's default matrices (about half an hour)
 	$(BIN)/python -m benchmarks.methods -o out/methods.csv
 
 # Which experiment of the paper, and its options: make reproduce EXPERIMENT=noise OPTIONS="--quick --jobs 2"
 EXPERIMENT ?= --help
 OPTIONS ?=
 
-reproduce: $(VENV)/.dev ## Run an experiment of the paper; without EXPERIMENT=..., list them
+reproduce: $(READY) ## Run an experiment of the paper; without EXPERIMENT=..., list them
 	$(BIN)/python -m experiments $(EXPERIMENT) $(OPTIONS)
 
-results-page: $(VENV)/.dev ## Write docs/results.md from the runs stored in experiments/results
+results-page: $(READY) ## Write docs/results.md from the runs stored in experiments/results
 	$(BIN)/python -m experiments.results_page
 
-same-models: $(VENV)/.dev $(VENV)/.compiled ## Digest all fitted arrays, and compare with BEFORE=file; see CONTRIBUTING
+same-models: $(READY) $(VENV)/.compiled ## Digest all fitted arrays, and compare with BEFORE=file; see CONTRIBUTING
 	$(BIN)/python -m benchmarks.same_models $(if $(BEFORE),--compare $(BEFORE),-o out/models.json)
 
 wheel-check: $(VENV)/.dev ## Install the wheel into an empty environment and time its import
 	$(BIN)/python -m benchmarks.wheel
 
 clean: ## Remove the environment and all output
-	rm -rf $(VENV) out dist build
+	rm -rf $(VENV) out dist build src/saltmine/_native.*

@@ -29,22 +29,16 @@ for changes that are still being tried.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 
 from benchmarks.claim_checks import (
     CLAIMS,
@@ -59,18 +53,16 @@ from benchmarks.claim_checks import (
     soft_scores,
 )
 from benchmarks.noise import make_noise
+from benchmarks.parts import Column, Part, fits, make_parser, mean, require, run, share, some, total
 from benchmarks.scale import read_genome
 from experiments import genome as genome_experiment
 from experiments import planted as planted_experiment
-from experiments.experiment import Row, SkipTask, Task
+from experiments.experiment import Row, Task
 from experiments.genome_page import WHOLE
-from experiments.store import Store, back_up
 from saltmine import CSalt
-from saltmine.cli.output import markdown_table
 from saltmine.comparison import load_compiled
 from saltmine.datasets import make_class_patterns, swap
 
-DATA = Path(__file__).parents[2] / "shared"
 SMALL = ("vote", "zoo", "lymph", "soybean", "audiology", "kr_vs_kp", "tictactoe")
 LARGE = ("mushroom", "adult")
 QUICK = ("vote", "zoo", "lymph", "audiology", "tictactoe")
@@ -104,11 +96,6 @@ def load(name: str, data: Path) -> Labelled:
     return Labelled(
         sp.csr_array(sp.load_npz(files[0]) != 0), np.array(labels), files[2].read_text(encoding="utf-8").splitlines()
     )
-
-
-def require(folder: Path) -> None:
-    if not folder.exists():
-        raise SkipTask(f"{'/'.join(folder.parts[-3:])} is not here; name the folder that has it with --data")
 
 
 def fit(name: str, X: Any, y: Any, seed: int) -> tuple[CSalt, Row]:
@@ -305,59 +292,8 @@ def real(name: str, seed: int, data: Path) -> Row:
 
 # ---------------------------------------------------------------------- the parts and their tables
 
-Runs = pd.DataFrame
-Column = Callable[[Runs], str]
-
-
-def _mean(name: str, digits: int = 1) -> Column:
-    return lambda runs: f"{runs[name].mean():.{digits}f}" if name in runs and runs[name].notna().any() else "-"
-
-
-def _some(name: str) -> Column:
-    return lambda runs: f"{(runs[name] > 0).sum()} of {len(runs)}"
-
-
-def _sum(name: str) -> Column:
-    return lambda runs: f"{runs[name].sum():.0f}"
-
-
-def _share(name: str, of: str = "claims") -> Column:
-    return lambda runs: f"{runs[name].sum() / max(runs[of].sum(), 1):.3f}"
-
-
-def _fits(runs: Runs) -> str:
-    return str(len(runs))
-
-
-@dataclass(frozen=True)
-class Part:
-    """One of the measurements.
-
-    Attributes
-    ----------
-    title : str
-    measure : callable
-        ``measure(case, seed, data)`` returns the figures of one run.
-    repeats : dict
-        Runs of every case: a table, a corpus or a kind of planted data.
-    quick : dict
-        The same for ``--quick``.
-    columns : dict
-        Columns of the printed table: each is a text made of all runs of a case.
-    has_total : bool
-        Whether the table has a line for all cases together.
-    """
-
-    title: str
-    measure: Callable[[str, int, Path], Row]
-    repeats: dict[str, int]
-    quick: dict[str, int]
-    columns: dict[str, Column]
-    has_total: bool = False
-
-
 _TABLES = {**dict.fromkeys(SMALL, 20), **dict.fromkeys(LARGE, 5)}
-_FIGURES: dict[str, Column] = {"patterns": _mean("patterns"), "seconds": _mean("seconds", 2)}
+_FIGURES: dict[str, Column] = {"patterns": mean("patterns"), "seconds": mean("seconds", 2)}
 
 PARTS = {
     "shuffled": Part(
@@ -366,9 +302,9 @@ PARTS = {
         _TABLES,
         dict.fromkeys(QUICK, 5),
         {
-            "fits with a claim": _some("claims"),
-            "with q <= 0.05": _some("confident"),
-            "claims": _sum("claims"),
+            "fits with a claim": some("claims"),
+            "with q <= 0.05": some("confident"),
+            "claims": total("claims"),
             **_FIGURES,
         },
         has_total=True,
@@ -379,10 +315,10 @@ PARTS = {
         {f"{table}, {how}": 10 for table in ("vote", "zoo", "lymph") for how in ("among", "within")},
         {"vote, among": 2, "vote, within": 2},
         {
-            "fits with a claim": _some("claims by groups"),
-            "with a single item": _some("items by groups"),
-            "without groups, a claim": _some("claims by rows"),
-            "a single item": _some("items by rows"),
+            "fits with a claim": some("claims by groups"),
+            "with a single item": some("items by groups"),
+            "without groups, a claim": some("claims by rows"),
+            "a single item": some("items by rows"),
         },
         has_total=True,
     ),
@@ -391,7 +327,7 @@ PARTS = {
         swapped,
         {**_TABLES, **dict.fromkeys(TEXTS, 5)},
         dict.fromkeys((*QUICK, TEXTS[0]), 2),
-        {"fits with a pattern": _some("patterns"), "all patterns": _sum("patterns"), "seconds": _mean("seconds", 2)},
+        {"fits with a pattern": some("patterns"), "all patterns": total("patterns"), "seconds": mean("seconds", 2)},
         has_total=True,
     ),
     "lines": Part(
@@ -399,7 +335,7 @@ PARTS = {
         lines,
         {"tictactoe": 5},
         {"tictactoe": 1},
-        {"crosses": _mean("crosses"), "noughts": _mean("noughts"), "other claims": _mean("others"), **_FIGURES},
+        {"crosses": mean("crosses"), "noughts": mean("noughts"), "other claims": mean("others"), **_FIGURES},
     ),
     "wrong_labels": Part(
         "One label in ten wrong: soft F1 of what is claimed",
@@ -407,12 +343,12 @@ PARTS = {
         {"2 classes": 3, "5 classes": 3, "10 classes": 3, "20 classes": 1, "50 classes": 1},
         {"2 classes": 1},
         {
-            "soft F1": _mean("soft F1", 3),
-            "precision": _mean("soft precision", 3),
-            "recall": _mean("soft recall", 3),
-            "patterns": _mean("patterns"),
-            "claims": _mean("claims"),
-            "CPU seconds": _mean("cpu_seconds", 0),
+            "soft F1": mean("soft F1", 3),
+            "precision": mean("soft precision", 3),
+            "recall": mean("soft recall", 3),
+            "patterns": mean("patterns"),
+            "claims": mean("claims"),
+            "CPU seconds": mean("cpu_seconds", 0),
         },
     ),
     "halves": Part(
@@ -421,10 +357,10 @@ PARTS = {
         {"soybean": 10, "zoo": 10},
         {"soybean": 2, "zoo": 2},
         {
-            "splits": _fits,
-            "claims": _sum("claims"),
-            "confirmed": _share("confirmed"),
-            "by transform": _share("confirmed by use"),
+            "splits": fits,
+            "claims": total("claims"),
+            "confirmed": share("confirmed"),
+            "by transform": share("confirmed by use"),
         },
     ),
     "findings": Part(
@@ -433,11 +369,11 @@ PARTS = {
         {"adult": 2, "mushroom": 3, "kr_vs_kp": 5},
         {"kr_vs_kp": 1},
         {
-            "splits": _fits,
-            "claims of the headline": _sum("claims"),
-            "confirmed": _share("confirmed"),
-            "findings": _sum("findings"),
-            "confirmed findings": _share("confirmed findings", "findings"),
+            "splits": fits,
+            "claims of the headline": total("claims"),
+            "confirmed": share("confirmed"),
+            "findings": total("findings"),
+            "confirmed findings": share("confirmed findings", "findings"),
         },
     ),
     "text": Part(
@@ -445,21 +381,21 @@ PARTS = {
         text,
         dict.fromkeys(TEXTS, 3),
         dict.fromkeys(TEXTS, 1),
-        {"errors per one": _mean("errors per one", 3), "of fewer than five rows": _mean("small"), **_FIGURES},
+        {"errors per one": mean("errors per one", 3), "of fewer than five rows": mean("small"), **_FIGURES},
     ),
     "planted": Part(
         "Planted patterns, and pure noise",
         planted,
         {**dict.fromkeys(PLANTED, 8), PURE_NOISE: 50},
         {**dict.fromkeys(PLANTED, 2), PURE_NOISE: 6},
-        {"fits": _fits, "F": _mean("F", 3), "rec_V": _mean("rec_V", 3), **_FIGURES},
+        {"fits": fits, "F": mean("F", 3), "rec_V": mean("rec_V", 3), **_FIGURES},
     ),
     "genome": Part(
         "Simulated genomes: planted programs",
         genome,
         {"small": 3, "whole": 3},
         {"small": 1},
-        {"recall": _mean("recall", 3), "precision": _mean("precision", 3), **_FIGURES},
+        {"recall": mean("recall", 3), "precision": mean("precision", 3), **_FIGURES},
     ),
     "real": Part(
         "Real tables",
@@ -467,115 +403,23 @@ PARTS = {
         dict.fromkeys((*SMALL, *LARGE), 1),
         dict.fromkeys(SMALL, 1),
         {
-            "length": _mean("length", 3),
-            "accuracy": _mean("accuracy", 3),
-            "only": _mean("only"),
-            "mostly": _mean("mostly"),
-            "added": _mean("added"),
+            "length": mean("length", 3),
+            "accuracy": mean("accuracy", 3),
+            "only": mean("only"),
+            "mostly": mean("mostly"),
+            "added": mean("added"),
             **_FIGURES,
         },
     ),
 }
 
 
-def table_of(part: Part, rows: Iterable[Row]) -> tuple[list[str], list[list[str]]]:
-    """Return the columns and the lines of the printed table: one per case, in the order of the part."""
-    runs = pd.DataFrame(list(rows))
-    cases = [case for case in part.repeats if (runs["case"] == case).any()]
-    parts = {case: runs[runs["case"] == case] for case in cases}
-    if part.has_total and len(cases) > 1:
-        parts["all"] = runs
-    return ["", *part.columns], [[case, *(make(of) for make in part.columns.values())] for case, of in parts.items()]
-
-
-def show(name: str, rows: list[Row], markdown: bool) -> None:
-    """Print the table of a part."""
-    if not rows:
-        print(f"{name}: no runs.")
-        return
-    part = PARTS[name]
-    columns, lines_ = table_of(part, rows)
-    if markdown:
-        print(f"{part.title}:\n\n{markdown_table(columns, lines_)}\n")
-        return
-    shown = Table(*columns, title=part.title)
-    for line in lines_:
-        shown.add_row(*line)
-    Console(width=110).print(shown)
-
-
-# ---------------------------------------------------------------------- the command
-
-
-def tasks_of(part: Part, quick: bool, cases: list[str] | None, repeats: int | None, first_seed: int) -> list[Task]:
-    """Return the runs that are wished for."""
-    usual = part.quick if quick and not cases else part.repeats
-    return [
-        {"case": case, "seed": first_seed + k}
-        for case, usual_count in usual.items()
-        if not cases or case in cases
-        for k in range(repeats or min(usual_count, part.quick.get(case, 1) if quick else usual_count))
-    ]
-
-
-def measured(part: Part, tasks: list[Task], data: Path, jobs: int) -> Iterator[tuple[Task, Row | None, str]]:
-    """Yield every task with its figures, or with the reason why it has none."""
-    run = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    yield from run(delayed(_measure)(part.measure, task, data) for task in tasks)
-
-
-def _measure(measure: Callable[[str, int, Path], Row], task: Task, data: Path) -> tuple[Task, Row | None, str]:
-    try:
-        return task, measure(task["case"], task["seed"], data), ""
-    except (ImportError, SkipTask) as reason:
-        return task, None, str(reason)
-
-
-def run_part(name: str, tasks: list[Task], args: argparse.Namespace) -> list[Row]:
-    """Measure what is wished for of a part, store every run, and return all stored ones."""
-    folder = args.output / name
-    folder.mkdir(parents=True, exist_ok=True)
-    if not args.resume:
-        back_up(folder)
-    store, skipped = Store(folder, name), set()
-    log = Console(stderr=True, highlight=False)
-    with store.lock():
-        todo = store.missing(tasks)
-        for done, (task, found, reason) in enumerate(measured(PARTS[name], todo, args.data, args.jobs), 1):
-            if found is not None:
-                store.add(task, found)
-                log.print(f"{name} {done}/{len(todo)}: {task['case']}, seed {task['seed']}")
-            elif reason not in skipped:
-                skipped.add(reason)
-                log.print(f"{name}: {task['case']} is skipped: {reason}.", soft_wrap=True)
-    return store.rows
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="part", help=f"{', '.join(PARTS)}; all by default")
-    parser.add_argument("--quick", action="store_true", help="few tables and repeats")
+    parser = make_parser(__doc__, PARTS, Path("out/claims"))
     parser.add_argument("--tune", action="store_true", help="seeds from 0 up, for what is still being changed")
-    parser.add_argument("--tables", type=lambda names: names.split(","), help="only these tables or cases: vote,zoo")
-    parser.add_argument("--repeats", type=int, help="runs of every table or case")
-    parser.add_argument("--data", type=Path, default=DATA, help="folder that holds data/tables and data/text")
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time; times are then longer")
-    parser.add_argument("--resume", action="store_true", help="keep the stored runs and add what is missing")
-    parser.add_argument("--show", action="store_true", help="measure nothing; print the tables of stored runs")
-    parser.add_argument("--markdown", action="store_true", help="print the tables as markdown")
-    parser.add_argument("-o", "--output", type=Path, default=Path("out/claims"), help="folder for the runs")
     args = parser.parse_args()
-    unknown = [name for name in args.parts if name not in PARTS]
-    if unknown:
-        parser.error(f"there is no part {unknown[0]!r}; choose from {', '.join(PARTS)}")
-    first_seed = FIRST_TUNING_SEED if args.tune else FIRST_SEED
-    for name in args.parts or PARTS:
-        if args.show:
-            show(name, Store(args.output / name, name).rows, args.markdown)
-            continue
-        tasks = tasks_of(PARTS[name], args.quick, args.tables, args.repeats, first_seed)
-        if tasks:
-            show(name, run_part(name, tasks, args), args.markdown)
+    run(parser, PARTS, args, FIRST_TUNING_SEED if args.tune else FIRST_SEED, args.jobs)
 
 
 if __name__ == "__main__":

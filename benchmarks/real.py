@@ -41,7 +41,8 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import BernoulliNB
 
-from benchmarks.claims import DATA, FIRST_SEED, FIRST_TUNING_SEED, LARGE, SMALL, load
+from benchmarks.claims import FIRST_SEED, FIRST_TUNING_SEED, LARGE, SMALL, load
+from benchmarks.parts import DATA
 from experiments.experiment import Row, SkipTask, Task
 from experiments.store import Store, back_up
 from saltmine import CSalt, DiffNorm, Prepare, Primp

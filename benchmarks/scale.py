@@ -81,7 +81,7 @@ def measure(kind: str, size: int, seed: int = FIRST_SEED) -> dict[str, float]:
     matrix = sp.csr_array(X)
     ones = int(matrix.nnz)
     stored = matrix.data.nbytes // matrix.data.itemsize + matrix.indices.nbytes + matrix.indptr.nbytes
-    before = _peak()
+    before = peak_mb()
     model, seconds = timed(lambda: CSalt(random_state=0).fit(matrix, y))
     return {
         "size": size,
@@ -89,12 +89,12 @@ def measure(kind: str, size: int, seed: int = FIRST_SEED) -> dict[str, float]:
         "seconds": seconds,
         "input_mb": stored / 2**20,
         "before_mb": before,
-        "peak_mb": _peak(),
+        "peak_mb": peak_mb(),
         "patterns": model.n_components_,
     }
 
 
-def _peak() -> float:
+def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -168,13 +168,15 @@ def report_genome(folder: Path, seeds: int) -> None:
     CSalt(random_state=0).fit(*genome_like(300, 1))
     (X, y, truth), reading = timed(lambda: read_genome(folder))
     stored = (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / 2**20
-    print(f"{X.shape[0]} x {X.shape[1]}, {X.nnz} ones: read in {reading:.1f} s, {stored:.0f} MB, peak {_peak():.0f} MB")
+    print(
+        f"{X.shape[0]} x {X.shape[1]}, {X.nnz} ones: read in {reading:.1f} s, {stored:.0f} MB, peak {peak_mb():.0f} MB"
+    )
     for seed in range(FIRST_SEED, FIRST_SEED + seeds):
         model, seconds = timed(partial(CSalt(random_state=seed).fit, X, y))
         planted, hits, claimed = np.sum(recovered(model, truth), axis=0)
         print(
             f"seed {seed}: {seconds:.0f} s = {seconds / reading:.0f} x reading; {model.n_components_} patterns; peak "
-            f"{_peak():.0f} MB = {_peak() / stored:.1f} x the input; recall {hits / planted:.3f}, "
+            f"{peak_mb():.0f} MB = {peak_mb() / stored:.1f} x the input; recall {hits / planted:.3f}, "
             f"precision {hits / max(claimed, 1):.3f}",
             flush=True,
         )

@@ -7,9 +7,8 @@
 
 namespace saltmine {
 
-// Returns whether Python has an exception to raise.
-using Poll = int (*)();
-extern Poll poll_python;
+// Returns whether Python has an exception to raise. Python handles signals in its main thread: others have none.
+bool is_interrupted();
 
 // Asks Python at most twenty times a second. For the thread that Python called only.
 class Watch {
@@ -18,7 +17,7 @@ public:
         auto now = std::chrono::steady_clock::now();
         if (now < next_) return;
         next_ = now + std::chrono::milliseconds(50);
-        if (poll_python != nullptr && poll_python() != 0) throw Interrupted();
+        if (is_interrupted()) throw Interrupted();
     }
 
 private:

@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks import claims
 from benchmarks.claim_checks import Claim, claims_of, half_of, has_most, is_confirmed, lines_of_three, soft_scores
+from benchmarks.parts import tasks_of
 from saltmine import CSalt
 from saltmine.datasets import make_class_patterns
 
@@ -127,7 +128,7 @@ def test_data_that_is_not_there_is_skipped_with_a_sentence(monkeypatch, tmp_path
 
 def test_quick_runs_are_fewer():
     for part in claims.PARTS.values():
-        quick, full = (claims.tasks_of(part, quick, None, None, 5000) for quick in (True, False))
+        quick, full = (tasks_of(part, quick, None, None, 5000) for quick in (True, False))
         assert len(quick) < len(full)
         assert all(task in full for task in quick)
         assert set(part.quick) <= set(part.repeats)

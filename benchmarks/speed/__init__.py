@@ -1,0 +1,1 @@
+"""How long everything takes, against an older revision, other methods and the size of the data."""

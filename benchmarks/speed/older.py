@@ -1,0 +1,79 @@
+"""The package as it was at an older revision, loaded beside this one under another name."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from experiments.experiment import SkipTask
+
+ROOT = Path(__file__).parents[2]
+NAME = "saltmine_before"
+# The last revision that was compiled at the first fit, by numba.
+REVISION = "466b2fa"
+FOLDER = ROOT / "out" / "older"
+
+_chosen = REVISION
+
+
+def choose(revision: str) -> None:
+    """Compare with this revision from now on."""
+    global _chosen
+    _chosen = revision
+
+
+def older_folder() -> Path:
+    """Return the folder that has the older package; it is kept, and with it what the package compiles."""
+    try:
+        revision = _git("rev-parse", "--verify", "--quiet", f"{_chosen}^{{commit}}").decode().strip()
+    except (OSError, subprocess.SubprocessError):
+        raise SkipTask(f"there is no revision {_chosen} here to compare with; name one with --older") from None
+    folder = FOLDER / revision[:10]
+    if not folder.exists():
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=FOLDER) as unfinished:
+            unpack(revision, Path(unfinished))
+            os.rename(unfinished, folder)
+            Path(unfinished).mkdir()
+    return folder
+
+
+@lru_cache(maxsize=1)
+def older_package() -> Any:
+    """Return the older package."""
+    sys.path.insert(0, str(older_folder()))
+    try:
+        package = importlib.import_module(NAME)
+        package.CSalt  # noqa: B018 - loads it, and with it all that it needs
+    except ImportError as problem:
+        raise SkipTask(f"the older revision cannot be loaded: {problem}") from None
+    return package
+
+
+def unpack(revision: str, folder: Path) -> None:
+    """Write the package as it was at `revision` into `folder`, as `saltmine_before`."""
+    parts = [name for name in ("src/saltmine", "native") if _git("ls-tree", "--name-only", revision, name)]
+    with tarfile.open(fileobj=BytesIO(_git("archive", revision, *parts))) as archive:
+        archive.extractall(folder, filter="data")
+    if "native" in parts:
+        subprocess.run([sys.executable, str(folder / "native" / "build.py")], check=True, stdout=subprocess.PIPE)
+    package = (folder / "src" / "saltmine").rename(folder / NAME)
+    texts = {file: file.read_text("utf-8") for file in package.rglob("*.py")}
+    # Numba tells tuples apart by the name of their class alone; those of the same name would take its slow path.
+    tuples = {name for text in texts.values() for name in re.findall(r"^class (\w+)\(NamedTuple\)", text, re.MULTILINE)}
+    for file, text in texts.items():
+        text = re.sub(r"\bsaltmine\b(?=[.\s,)\"'])", NAME, text)
+        file.write_text(re.sub(rf"\b({'|'.join(tuples)})\b", r"\1Before", text), "utf-8")
+
+
+def _git(*arguments: str) -> bytes:
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True).stdout
