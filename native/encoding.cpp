@@ -158,6 +158,8 @@ public:
 
     double length() const { return length_ - saved() / PARTS; }
 
+    double unrounded_length() const { return length_ - saved_; }
+
     // Use no pattern any more.
     void clear() {
         for (Int s = used_.next(0); s >= 0; s = used_.next(s + 1)) {
@@ -344,9 +346,9 @@ void encode_by_all(const Encoder* encoder, const Ones& rows, Matrix<double> leng
     }
 }
 
-// Choose patterns for every row by a table of its own, and call a function with the result and the number of the row.
+// Call a function with every row by a table of its own, without patterns, and the number of the row.
 template <class F>
-void choose_by_own(const Encoder* encoder, const Ones& rows, Array<const Int> table_of, F function) {
+void for_own_tables(const Encoder* encoder, const Ones& rows, Array<const Int> table_of, F function) {
     for (Int a = 0; a < static_cast<Int>(encoder->tables.size()); ++a) {
         const Int* own = std::find(table_of.begin(), table_of.end(), a);
         if (own == table_of.end()) continue;
@@ -354,7 +356,6 @@ void choose_by_own(const Encoder* encoder, const Ones& rows, Array<const Int> ta
         for (; own != table_of.end(); own = std::find(own + 1, table_of.end(), a)) {
             const Int j = own - table_of.begin();
             row.start(rows.of(j));
-            row.choose();
             function(row, j);
             row.finish(rows.of(j));
         }
@@ -365,7 +366,8 @@ void choose_by_own(const Encoder* encoder, const Ones& rows, Array<const Int> ta
 void encode_by_own(
     const Encoder* encoder, const Ones& rows, Array<const Int> table_of, Matrix<bool> usage, Array<double> lengths
 ) {
-    choose_by_own(encoder, rows, table_of, [&](const Row& row, Int j) {
+    for_own_tables(encoder, rows, table_of, [&](Row& row, Int j) {
+        row.choose();
         row.used().write(usage.at(j));
         lengths[j] = row.length();
     });
@@ -373,7 +375,8 @@ void encode_by_own(
 
 // Change the patterns that every row uses, (m, r), where others are not longer.
 void shorten(const Encoder* encoder, const Ones& rows, Array<const Int> table_of, Matrix<bool> usage) {
-    choose_by_own(encoder, rows, table_of, [&](Row& row, Int j) {
+    for_own_tables(encoder, rows, table_of, [&](Row& row, Int j) {
+        row.choose();
         const Usage chosen = row.used();
         const double saved = row.saved();
         row.clear();
@@ -381,6 +384,16 @@ void shorten(const Encoder* encoder, const Ones& rows, Array<const Int> table_of
         row.use(usage.at(j));
         if (saved < row.saved() || chosen == row.used()) return;
         chosen.write(usage.at(j));
+    });
+}
+
+// The nats of every row, (m,), by a table of its own and patterns that are given, (m, r).
+void lengths_of_usage(
+    const Encoder* encoder, const Ones& rows, Array<const Int> table_of, Matrix<const bool> usage, Array<double> lengths
+) {
+    for_own_tables(encoder, rows, table_of, [&](Row& row, Int j) {
+        row.use(usage.at(j));
+        lengths[j] = row.unrounded_length();
     });
 }
 
@@ -395,3 +408,4 @@ SALTMINE_EXPORT(list_ones)
 SALTMINE_EXPORT(encode_by_all)
 SALTMINE_EXPORT(encode_by_own)
 SALTMINE_EXPORT(shorten)
+SALTMINE_EXPORT(lengths_of_usage)

@@ -265,13 +265,13 @@ def test_nothing_to_encode_and_nothing_to_encode_with():
 
 def test_a_row_left_out_is_encoded_by_counts_without_it():
     rng = np.random.default_rng(1)
-    patterns, rows = rng.random((5, 12)) < 0.3, rng.random((9, 12)) < 0.5
+    patterns, rows, numbers = rng.random((2, 5, 12)) < 0.3, rng.random((9, 12)) < 0.5, rng.integers(0, 2, 9)
     prior = rng.random(17) + 0.1
-    used, noise = rng.integers(9, 20, 5), rng.integers(9, 20, 12)
+    used, noise = rng.integers(9, 20, (2, 5)), rng.integers(9, 20, (2, 12))
     usage = rng.random((9, 5)) < 0.4
-    lengths = lengths_left_out(sp.csr_array(rows), usage, patterns, used, noise, prior)
-    for row, own, length in zip(rows, usage, lengths, strict=True):
-        parts = np.concatenate([own, row != patterns[own].any(axis=0)])
-        counts = np.concatenate([used, noise]) - parts
+    lengths = lengths_left_out(sp.csr_array(rows), usage, numbers, list(patterns), used, noise, prior)
+    for row, own, a, length in zip(rows, usage, numbers, lengths, strict=True):
+        parts = np.concatenate([own, row != patterns[a, own].any(axis=0)])
+        counts = np.concatenate([used[a], noise[a]]) - parts
         nats = -np.log((counts + prior) / (counts + prior).sum())
         assert length == pytest.approx(nats[parts].sum())

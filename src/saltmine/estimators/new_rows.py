@@ -245,9 +245,9 @@ class NewRows(TransformerMixin):
         lengths, usage = encode_by_all(rows, tables), encode_by_own(rows, tables, numbers)[0]
         used, noise = self.usage_counts_, self.noise_counts_
         prior = class_prior(used, noise, int(self.class_counts_.sum()), self.item_counts_.sum(axis=0) > 0)
-        for a, table in enumerate(tables):
-            own = np.flatnonzero(numbers == a)
-            lengths[own, a] = lengths_left_out(rows[own], usage[own], table.patterns, used[a], noise[a], prior)
+        patterns = [table.patterns for table in tables]
+        left_out = lengths_left_out(rows, usage, numbers, patterns, used, noise, prior)
+        lengths[np.arange(len(numbers)), numbers] = left_out
         return fit_temperature(self._log_prior() - lengths, numbers)
 
     def _code_tables(self) -> list[CodeTable]:

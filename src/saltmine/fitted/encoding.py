@@ -105,25 +105,40 @@ def class_prior(usage: Ints, noise: Ints, n_rows: int, occurs: Bools) -> Nats:
     return prior
 
 
-def lengths_left_out(rows: BinaryMatrix, usage: Bools, patterns: Bools, used: Ints, noise: Ints, prior: Nats) -> Nats:
+def lengths_left_out(
+    rows: BinaryMatrix, usage: Bools, numbers: Indices, patterns: Sequence[Bools], used: Ints, noise: Ints, prior: Nats
+) -> Nats:
     """Return the code lengths of rows of the fit by codes that do not know them, (m,): their own counts are taken off.
 
-    ``usage``, (m, r), are the patterns that they use; ``used`` and ``noise`` count what the class has with them.
+    ``usage``, (m, r), are the patterns that they use, ``numbers``, (m,), their classes. A class has its patterns,
+    (r, n); ``used``, (c, r), and ``noise``, (c, n), count what it has with these rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> row, nothing = np.array([[True, True]]), np.zeros((1, 0), dtype=bool)
-    >>> of_two = lengths_left_out(row, nothing, np.zeros((0, 2), bool), np.zeros(0, int), np.array([3, 1]), np.ones(2))
+    >>> counts = np.zeros((1, 0), int), np.array([[3, 1]]), np.ones(2)
+    >>> of_two = lengths_left_out(row, nothing, np.array([0]), [np.zeros((0, 2), bool)], *counts)
     >>> bool(np.isclose(of_two[0], -np.log(3 / 4) - np.log(1 / 4)))
     True
     """
-    dense = rows if isinstance(rows, np.ndarray) else rows.toarray() != 0
-    parts = np.hstack([usage, dense != _covered(usage, patterns)])
-    counts = np.concatenate([used, noise])
-    total = (counts + prior).sum() - parts.sum(axis=1)
-    nats = -np.log(np.maximum(counts - 1, 0) + prior)
-    lengths: Nats = parts @ nats + parts.sum(axis=1) * np.log(np.maximum(total, prior.min()))
+    counts, r = np.hstack([used, noise]), used.shape[1]
+    nats: Nats = -np.log(np.maximum(counts - 1, 0) + prior)
+    n_parts = _lengths_of_usage(rows, usage, [CodeTable(P, np.ones(r), np.ones(P.shape[1])) for P in patterns], numbers)
+    tables = [CodeTable(P, of[:r], of[r:]) for P, of in zip(patterns, nats, strict=True)]
+    total = (counts + prior).sum(axis=1)[numbers] - n_parts
+    spread: Nats = n_parts * np.log(np.maximum(total, prior.min()))
+    return _lengths_of_usage(rows, usage, tables, numbers) + spread
+
+
+def _lengths_of_usage(rows: BinaryMatrix, usage: Bools, tables: Sequence[CodeTable], table_of: Indices) -> Nats:
+    """Return the code lengths of rows by tables of their own and patterns that are given, (m,)."""
+    lengths = np.zeros(rows.shape[0])
+
+    def task(encoder: Handle, part: slice, ones: Ones) -> None:
+        native.lengths_of_usage(encoder, ones, table_of[part], usage[part], lengths[part])
+
+    _run(task, rows, tables, of_every=1)
     return lengths
 
 
@@ -231,7 +246,3 @@ def _ones(rows: BinaryMatrix, part: slice) -> Ones:
     starts = rows.indptr[part.start : part.stop + 1].astype(np.int64)
     items = rows.indices[starts[0] : starts[-1]].astype(np.int32, copy=False)
     return starts - starts[0], items
-
-
-def _covered(usage: Bools, patterns: Bools) -> Bools:
-    return np.asarray(usage.astype(np.float64) @ patterns > 0)
