@@ -6,7 +6,17 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltmine.fitted.encoding import CodeTable, class_prior, encode, shared_codes
+from saltmine.fitted import encoding
+from saltmine.fitted.encoding import (
+    CodeTable,
+    class_prior,
+    encode,
+    encode_by_all,
+    encode_by_own,
+    lengths_left_out,
+    shared_codes,
+    shorten,
+)
 
 
 @st.composite
@@ -23,6 +33,73 @@ def plain_length(row, used, table):
     for pattern, is_used in zip(table.patterns, used, strict=True):
         covered |= pattern & is_used
     return table.item_nats[covered != row].sum() + table.pattern_nats[np.array(used, dtype=bool)].sum()
+
+
+def plain_saved(row, used, table):
+    nothing = np.zeros(len(table.patterns), dtype=bool)
+    return round(plain_length(row, nothing, table) - plain_length(row, used, table), 9)
+
+
+def plain_change(row, used, s, table):
+    """Return what it saves to use a pattern that is not used, or what it costs to use one no longer."""
+    without, with_it = used.copy(), used.copy()
+    without[s], with_it[s] = False, True
+    return round(plain_length(row, without, table) - plain_length(row, with_it, table), 9)
+
+
+def plain_cover(row, used, table, barred=None):
+    used = used.copy()
+    while True:
+        free = [s for s in np.flatnonzero(~used) if s != barred]
+        gains = [plain_change(row, used, s, table) for s in free]
+        if not gains or max(gains) <= 0:
+            return used
+        used[free[int(np.argmax(gains))]] = True
+
+
+def plain_prune(row, used, table):
+    used = used.copy()
+    for s in np.flatnonzero(used):
+        used[s] = plain_change(row, used, s, table) > 0
+    return used
+
+
+def plain_encode(row, table):
+    """Return what `encode` is to find for one row, written down as its docstring says it."""
+    used = np.zeros(len(table.patterns), dtype=bool)
+    while True:
+        before = used
+        used = plain_prune(row, plain_cover(row, used, table), table)
+        for s in range(len(used)):
+            if not used[s]:
+                continue
+            without = used.copy()
+            without[s] = False
+            other = plain_cover(row, without, table, barred=s)
+            pruned = plain_prune(row, other, table)
+            if other.sum() >= used.sum() and plain_saved(row, pruned, table) > plain_saved(row, used, table):
+                used = pruned
+        if np.array_equal(used, before):
+            return used
+
+
+@st.composite
+def tables_with_ties(draw):
+    """Few code lengths, so that many patterns save the same; some patterns occur twice, some have no items."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    r, n = draw(st.integers(1, 12)), draw(st.integers(1, 14))
+    patterns = rng.random((r, n)) < draw(st.sampled_from([0.15, 0.4]))
+    patterns = patterns[rng.integers(0, r, r)]
+    table = CodeTable(patterns, rng.integers(1, 5, r) / 2, rng.integers(0, 7, n) / 4)
+    return table, rng.random((20, n)) < 0.6
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.one_of(tables(), tables_with_ties()))
+def test_patterns_are_chosen_greedily_the_first_of_equals_and_exchanged(case):
+    table, rows = case
+    expected = [plain_encode(row, table) for row in rows]
+    np.testing.assert_array_equal(encode(rows, table)[0], np.reshape(expected, (len(rows), len(table.patterns))))
 
 
 @settings(max_examples=60, deadline=None)
@@ -117,3 +194,84 @@ def test_the_code_of_a_class_begins_with_one_average_row():
     np.testing.assert_allclose(np.exp(-alone.item_nats), counts[4:] / counts.sum())
     # Nothing at all still is a code, and columns without ones take no share of it.
     assert (class_prior(np.zeros((2, 0), int), np.zeros((2, 3), int), 5, np.zeros(3, bool)) > 0).all()
+
+
+@pytest.fixture
+def three_tables():
+    """Patterns of three classes with code tables of their own, and rows."""
+    rng = np.random.default_rng(3)
+    patterns = rng.random((70, 90)) < 0.1
+    counts = [(rng.integers(0, 20, 70), rng.integers(0, 20, 90)) for _ in range(3)]
+    tables = [CodeTable.from_counts(patterns ^ (rng.random((70, 90)) < 0.01), *of, np.ones(90, bool)) for of in counts]
+    rows = (rng.random((200, 90)) < 0.1) | patterns[rng.integers(0, 70, 200)] | patterns[rng.integers(0, 70, 200)]
+    return tables, rows, rng.integers(0, 3, 200)
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_array])
+def test_several_tables_give_what_each_of_them_gives(three_tables, form):
+    tables, rows, table_of = three_tables
+    each = [encode(rows, table) for table in tables]
+    usage, lengths = encode_by_own(form(rows), tables, table_of)
+    assert usage.any()
+    np.testing.assert_array_equal(usage, np.stack([usage for usage, _ in each])[table_of, np.arange(200)])
+    by_all = encode_by_all(form(rows), tables)
+    np.testing.assert_allclose(by_all, np.stack([lengths for _, lengths in each], axis=1))
+    np.testing.assert_array_equal(lengths, by_all[np.arange(200), table_of])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_threads_and_panels_change_nothing(monkeypatch, three_tables, form):
+    tables, rows, table_of = three_tables
+    given = np.random.default_rng(0).random((200, 70)) < 0.03
+
+    def run():
+        own = encode_by_own(form(rows), tables, table_of)
+        return *own, encode_by_all(form(rows), tables), shorten(form(rows), given, tables, table_of)
+
+    whole = run()
+    monkeypatch.setattr(encoding, "PANEL_WORK", 1000)
+    for expected, found in zip(whole, run(), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_patterns_that_a_row_uses_stay_where_others_are_longer(three_tables):
+    tables, rows, table_of = three_tables
+    chosen, _ = encode_by_own(rows, tables, table_of)
+    np.testing.assert_array_equal(shorten(rows, np.zeros_like(chosen), tables, table_of), chosen)
+    # The greedy choice is not always the best one.
+    rng = np.random.default_rng(1)
+    table = CodeTable(rng.random((7, 16)) < 0.4, np.full(7, 1.5), np.ones(16))
+    rows = rng.random((300, 16)) < 0.9
+    greedy, lengths = encode(rows, table)
+    every = np.array(list(product([False, True], repeat=7)))
+    shortest = np.array([min(every, key=lambda used, row=row: plain_length(row, used, table)) for row in rows])
+    is_better = [
+        plain_length(row, used, table) < length - 0.1 for row, used, length in zip(rows, shortest, lengths, strict=True)
+    ]
+    assert 0 < sum(is_better) < len(rows)
+    expected = np.where(np.array(is_better)[:, None], shortest, greedy)
+    np.testing.assert_array_equal(shorten(rows, shortest, [table], np.zeros(300, dtype=np.intp)), expected)
+
+
+def test_nothing_to_encode_and_nothing_to_encode_with():
+    nothing = CodeTable(np.zeros((0, 4), bool), np.zeros(0), np.ones(4))
+    usage, lengths = encode(np.eye(4, dtype=bool), nothing)
+    assert usage.shape == (4, 0)
+    np.testing.assert_array_equal(lengths, 1)
+    usage, lengths = encode(np.zeros((0, 4), bool), CodeTable(np.ones((2, 4), bool), np.ones(2), np.ones(4)))
+    assert usage.shape == (0, 2)
+    assert len(lengths) == 0
+
+
+def test_a_row_left_out_is_encoded_by_counts_without_it():
+    rng = np.random.default_rng(1)
+    patterns, rows, numbers = rng.random((2, 5, 12)) < 0.3, rng.random((9, 12)) < 0.5, rng.integers(0, 2, 9)
+    prior = rng.random(17) + 0.1
+    used, noise = rng.integers(9, 20, (2, 5)), rng.integers(9, 20, (2, 12))
+    usage = rng.random((9, 5)) < 0.4
+    lengths = lengths_left_out(sp.csr_array(rows), usage, numbers, list(patterns), used, noise, prior)
+    for row, own, a, length in zip(rows, usage, numbers, lengths, strict=True):
+        parts = np.concatenate([own, row != patterns[a, own].any(axis=0)])
+        counts = np.concatenate([used[a], noise[a]]) - parts
+        nats = -np.log((counts + prior) / (counts + prior).sum())
+        assert length == pytest.approx(nats[parts].sum())

@@ -122,13 +122,12 @@ def settle(solution: Solution, data: StackedMatrix, bits: BitMatrix, alterations
     What is no longer shown then is taken away, as long as the whole is shorter.
     """
     best, model = solution, solution.model
+    numbers = np.repeat(np.arange(len(data.blocks)), [block.stop - block.start for block in data.blocks])
     for _ in range(SETTLING_ROUNDS):
         used, errors = bits.used(model.Y).sum(axis=0), bits.noise_counts(model).sum(axis=0)
         codes = shared_codes(used, errors, bits.weights.items)
-        usage = np.zeros_like(model.Y)
-        for block, V in zip(data.blocks, model.V, strict=True):
-            table = CodeTable((model.X | V).T, *codes)
-            usage[block] = shorten(data.matrix[block], model.Y[block], table)
+        tables = [CodeTable((model.X | V).T, *codes) for V in model.V]
+        usage = shorten(data.matrix, model.Y, tables, numbers)
         if np.array_equal(usage, model.Y):
             break
         nothing = BinaryModel.empty(*bits.shape, len(bits.blocks))

@@ -16,7 +16,16 @@ from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.labels import class_numbers
 from saltmine.data.validation import BinaryMatrix
 from saltmine.fitted.calibration import fit_temperature, log_probabilities
-from saltmine.fitted.encoding import DECIMALS, CodeTable, class_prior, encode, lengths_left_out, shared_codes
+from saltmine.fitted.encoding import (
+    DECIMALS,
+    CodeTable,
+    class_prior,
+    encode,
+    encode_by_all,
+    encode_by_own,
+    lengths_left_out,
+    shared_codes,
+)
 from saltmine.fitted.features import Altered, altered_parts, feature_names, has_most
 
 
@@ -97,11 +106,8 @@ class NewRows(TransformerMixin):
         if not self._knows_classes:
             return encode(rows, CodeTable(self.components_, *codes))[0]
         numbers = self._shortest(rows) if y is None else self._known_classes(y, rows.shape[0])
-        usage = np.zeros((rows.shape[0], self.n_components_), dtype=bool)
-        for a, altered in enumerate(self.alterations_):
-            of_class = np.flatnonzero(numbers == a)
-            usage[of_class] = encode(rows[of_class], CodeTable(self.components_ | altered, *codes))[0]
-        return usage
+        tables = [CodeTable(self.components_ | altered, *codes) for altered in self.alterations_]
+        return encode_by_own(rows, tables, numbers)[0]
 
     def _altered(self) -> Altered:
         return altered_parts(self.alterations_)
@@ -209,7 +215,7 @@ class NewRows(TransformerMixin):
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def _code_lengths(self, rows: BinaryMatrix) -> Floats:
-        return np.stack([encode(rows, table)[1] for table in self._code_tables()], axis=1)
+        return encode_by_all(rows, self._code_tables())
 
     def _scores(self, rows: BinaryMatrix) -> Floats:
         """Return the logarithm of the probability of every class but for a constant per row, (m, c)."""
@@ -235,13 +241,13 @@ class NewRows(TransformerMixin):
 
         Codes know the rows that they were made of, so the code of its own class is made without each row.
         """
-        lengths = np.empty((rows.shape[0], len(self.classes_)))
+        tables = self._code_tables()
+        lengths, usage = encode_by_all(rows, tables), encode_by_own(rows, tables, numbers)[0]
         used, noise = self.usage_counts_, self.noise_counts_
         prior = class_prior(used, noise, int(self.class_counts_.sum()), self.item_counts_.sum(axis=0) > 0)
-        for a, table in enumerate(self._code_tables()):
-            usage, lengths[:, a] = encode(rows, table)
-            own = np.flatnonzero(numbers == a)
-            lengths[own, a] = lengths_left_out(rows[own], usage[own], table.patterns, used[a], noise[a], prior)
+        patterns = [table.patterns for table in tables]
+        left_out = lengths_left_out(rows, usage, numbers, patterns, used, noise, prior)
+        lengths[np.arange(len(numbers)), numbers] = left_out
         return fit_temperature(self._log_prior() - lengths, numbers)
 
     def _code_tables(self) -> list[CodeTable]:

@@ -6,22 +6,32 @@ an item that is rare in a class is expensive there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.arrays import Bools, Ints
-from saltmine.data.threads import cut
+from saltmine import native
+from saltmine.arrays import Bools, Indices, Ints
+from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
+from saltmine.native import Handle
 
 # Pseudo-count for patterns and items that were never used: the code exists, but it is long.
 PSEUDO_COUNT = 0.5
 # Gains are compared after rounding, so that rounding errors never decide.
 DECIMALS = 9
 
+# Work on rows, in units of one item or pattern of a row and table: that of a panel, which takes a few milliseconds, and
+# the panels that are worth the time that it takes to start threads.
+PANEL_WORK = 1 << 21
+MIN_PANELS = 4
+
 Nats = NDArray[np.float64]
+# Rows in the form of CSR: where those of each begin and end, and their columns.
+Ones: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]
 
 
 @dataclass(frozen=True)
@@ -95,25 +105,40 @@ def class_prior(usage: Ints, noise: Ints, n_rows: int, occurs: Bools) -> Nats:
     return prior
 
 
-def lengths_left_out(rows: BinaryMatrix, usage: Bools, patterns: Bools, used: Ints, noise: Ints, prior: Nats) -> Nats:
+def lengths_left_out(
+    rows: BinaryMatrix, usage: Bools, numbers: Indices, patterns: Sequence[Bools], used: Ints, noise: Ints, prior: Nats
+) -> Nats:
     """Return the code lengths of rows of the fit by codes that do not know them, (m,): their own counts are taken off.
 
-    ``usage``, (m, r), are the patterns that they use; ``used`` and ``noise`` count what the class has with them.
+    ``usage``, (m, r), are the patterns that they use, ``numbers``, (m,), their classes. A class has its patterns,
+    (r, n); ``used``, (c, r), and ``noise``, (c, n), count what it has with these rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> row, nothing = np.array([[True, True]]), np.zeros((1, 0), dtype=bool)
-    >>> of_two = lengths_left_out(row, nothing, np.zeros((0, 2), bool), np.zeros(0, int), np.array([3, 1]), np.ones(2))
+    >>> counts = np.zeros((1, 0), int), np.array([[3, 1]]), np.ones(2)
+    >>> of_two = lengths_left_out(row, nothing, np.array([0]), [np.zeros((0, 2), bool)], *counts)
     >>> bool(np.isclose(of_two[0], -np.log(3 / 4) - np.log(1 / 4)))
     True
     """
-    dense = rows if isinstance(rows, np.ndarray) else rows.toarray() != 0
-    parts = np.hstack([usage, dense != _covered(usage, patterns)])
-    counts = np.concatenate([used, noise])
-    total = (counts + prior).sum() - parts.sum(axis=1)
-    nats = -np.log(np.maximum(counts - 1, 0) + prior)
-    lengths: Nats = parts @ nats + parts.sum(axis=1) * np.log(np.maximum(total, prior.min()))
+    counts, r = np.hstack([used, noise]), used.shape[1]
+    nats: Nats = -np.log(np.maximum(counts - 1, 0) + prior)
+    n_parts = _lengths_of_usage(rows, usage, [CodeTable(P, np.ones(r), np.ones(P.shape[1])) for P in patterns], numbers)
+    tables = [CodeTable(P, of[:r], of[r:]) for P, of in zip(patterns, nats, strict=True)]
+    total = (counts + prior).sum(axis=1)[numbers] - n_parts
+    spread: Nats = n_parts * np.log(np.maximum(total, prior.min()))
+    return _lengths_of_usage(rows, usage, tables, numbers) + spread
+
+
+def _lengths_of_usage(rows: BinaryMatrix, usage: Bools, tables: Sequence[CodeTable], table_of: Indices) -> Nats:
+    """Return the code lengths of rows by tables of their own and patterns that are given, (m,)."""
+    lengths = np.zeros(rows.shape[0])
+
+    def task(encoder: Handle, part: slice, ones: Ones) -> None:
+        native.lengths_of_usage(encoder, ones, table_of[part], usage[part], lengths[part])
+
+    _run(task, rows, tables, of_every=1)
     return lengths
 
 
@@ -123,105 +148,101 @@ def encode(rows: BinaryMatrix, table: CodeTable) -> tuple[Bools, Nats]:
     Greedy: the pattern that saves most is added until none saves; patterns that others made superfluous are removed;
     every pattern is tried without; all of this is repeated until nothing shortens the code.
     """
-    length = np.asarray(rows @ table.item_nats, dtype=np.float64).copy()
-    usage = np.zeros((rows.shape[0], len(table.patterns)), dtype=bool)
-    for part, terms in _panels(rows, table):
-        usage[part] = _choose(*terms)
-        length[part] -= _saved(usage[part], *terms)
-    return usage, length
+    return encode_by_own(rows, [table], np.zeros(rows.shape[0], dtype=np.intp))
 
 
-def shorten(rows: BinaryMatrix, usage: Bools, table: CodeTable) -> Bools:
-    """Return the patterns that `encode` gives every row, or those it uses, (m, r), where they are shorter."""
+def encode_by_own(rows: BinaryMatrix, tables: Sequence[CodeTable], table_of: Indices) -> tuple[Bools, Nats]:
+    """Return what `encode` does, every row by a table of its own: ``table_of``, (m,), has their numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> all_items = CodeTable(np.ones((1, 3), bool), np.ones(1), np.ones(3))
+    >>> usage, lengths = encode_by_own(np.ones((2, 3), bool), [all_items] * 2, np.array([0, 1]))
+    >>> usage.tolist(), lengths.tolist()
+    ([[True], [True]], [1.0, 1.0])
+    """
+    usage = np.zeros((rows.shape[0], len(tables[0].patterns)), dtype=bool)
+    lengths = np.zeros(rows.shape[0])
+
+    def task(encoder: Handle, part: slice, ones: Ones) -> None:
+        native.encode_by_own(encoder, ones, table_of[part], usage[part], lengths[part])
+
+    _run(task, rows, tables, of_every=1)
+    return usage, lengths
+
+
+def encode_by_all(rows: BinaryMatrix, tables: Sequence[CodeTable]) -> Nats:
+    """Return the code lengths that `encode` gives every row by every table, (m, c).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tables = [CodeTable(np.ones((1, 3), bool), np.array([nats]), np.ones(3)) for nats in (1.0, 2.0)]
+    >>> encode_by_all(np.ones((1, 3), bool), tables).tolist()
+    [[1.0, 2.0]]
+    """
+    lengths = np.zeros((rows.shape[0], len(tables)))
+
+    def task(encoder: Handle, part: slice, ones: Ones) -> None:
+        native.encode_by_all(encoder, ones, lengths[part])
+
+    _run(task, rows, tables, of_every=len(tables))
+    return lengths
+
+
+def shorten(rows: BinaryMatrix, usage: Bools, tables: Sequence[CodeTable], table_of: Indices) -> Bools:
+    """Return the patterns that `encode_by_own` gives every row, or those it uses, (m, r), where they are shorter."""
     best = usage.copy()
-    for part, terms in _panels(rows, table):
-        other = _choose(*terms)
-        best[part] = np.where((_saved(other, *terms) >= _saved(usage[part], *terms))[:, None], other, usage[part])
+
+    def task(encoder: Handle, part: slice, ones: Ones) -> None:
+        native.shorten(encoder, ones, table_of[part], best[part])
+
+    _run(task, rows, tables, of_every=1)
     return best
 
 
-def _panels(rows: BinaryMatrix, table: CodeTable) -> Iterator[tuple[slice, tuple[Nats, Bools, Nats]]]:
-    """Yield some of the rows at a time: what covering their cells saves, the patterns, and their code lengths."""
-    items = np.flatnonzero(table.patterns.any(axis=0))
-    if len(items) == 0:
-        return
-    patterns, item_nats = table.patterns[:, items], table.item_nats[items]
-    for part in cut(rows.shape[0], len(items), panel_cells=1 << 22):
-        panel = rows[part][:, items]
-        dense = panel if isinstance(panel, np.ndarray) else panel.toarray() != 0
-        # Covering a one saves its code; covering a zero costs as much.
-        yield part, (np.where(dense, item_nats, -item_nats), patterns, table.pattern_nats)
+def _run(
+    task: Callable[[Handle, slice, Ones], None], rows: BinaryMatrix, tables: Sequence[CodeTable], of_every: int
+) -> None:
+    """Call a task with the code tables, some of the rows, and their ones, until it has had all rows.
 
-
-def _choose(savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:
-    usage = np.zeros((len(savings), len(patterns)), dtype=bool)
-    active = np.arange(len(savings))
-    while len(active):
-        before = usage[active]
-        covered = _cover(before.copy(), savings[active], patterns, pattern_nats)
-        pruned = _prune(covered, savings[active], patterns, pattern_nats)
-        usage[active] = _exchange(pruned, savings[active], patterns, pattern_nats)
-        active = active[(usage[active] != before).any(axis=1)]
-    return usage
-
-
-def _covered(usage: Bools, patterns: Bools) -> Bools:
-    return np.asarray(usage.astype(np.float64) @ patterns > 0)
-
-
-def _saved(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> Nats:
-    """Return how much the patterns shorten the code of every row."""
-    saved: Nats = (savings * _covered(usage, patterns)).sum(axis=1) - usage @ pattern_nats
-    return saved.round(DECIMALS)
-
-
-def _exchange(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:
-    """Return the usage after trying every pattern of every row without: others may cover the row in fewer nats."""
-    for s in range(len(patterns)):
-        rows = np.flatnonzero(usage[:, s])
-        if len(rows) == 0:
-            continue
-        trial = usage[rows]
-        trial[:, s] = False
-        trial = _cover(trial, savings[rows], patterns, pattern_nats, barred=s)
-        # Where no other takes its place, the pattern is worth its code.
-        replaced = trial.sum(axis=1) >= usage[rows].sum(axis=1)
-        rows, terms = rows[replaced], (savings[rows[replaced]], patterns, pattern_nats)
-        trial = _prune(trial[replaced], *terms)
-        better = _saved(trial, *terms) > _saved(usage[rows], *terms)
-        usage[rows[better]] = trial[better]
-    return usage
-
-
-def _cover(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats, barred: int | None = None) -> Bools:
-    """Return the usage after adding the pattern with the largest gain to every row until none gains.
-
-    The pattern ``barred`` is not added.
+    Every row is encoded by ``of_every`` tables.
     """
-    left = savings * ~_covered(usage, patterns)
-    columns = patterns.T.astype(np.float64)
-    active = np.arange(len(savings))
-    while len(active):
-        gains = np.round(left[active] @ columns - pattern_nats, DECIMALS)
-        gains[usage[active]] = -np.inf
-        if barred is not None:
-            gains[:, barred] = -np.inf
-        best = gains.argmax(axis=1)
-        helps = gains[np.arange(len(active)), best] > 0
-        active, best = active[helps], best[helps]
-        usage[active, best] = True
-        left[active] *= ~patterns[best]
-    return usage
+    encoder = _make_encoder(tables)
+    m, n = rows.shape
+    if any(len(table.item_nats) != n for table in tables):
+        raise ValueError(f"rows have {n} columns, code tables another number")
+    mean_ones = int(n if isinstance(rows, np.ndarray) else rows.nnz / max(m, 1))
+    parts = cut(m, of_every * (mean_ones + len(tables[0].patterns)), PANEL_WORK)
+
+    def work(part: slice) -> None:
+        task(encoder, part, _ones(rows, part))
+
+    if len(parts) < MIN_PANELS:
+        for part in parts:
+            work(part)
+        return
+    with ThreadTeam() as team:
+        team.run(work, [(part,) for part in parts])
 
 
-def _prune(usage: Bools, savings: Nats, patterns: Bools, pattern_nats: Nats) -> Bools:
-    """Return the usage without the patterns whose cells that no other pattern covers do not pay for them."""
-    cover_count = usage.astype(np.int64) @ patterns
-    for s in np.flatnonzero(usage.any(axis=0)):
-        rows = np.flatnonzero(usage[:, s])
-        alone = (cover_count[rows] == 1) & patterns[s]
-        gain = np.round((savings[rows] * alone).sum(axis=1) - pattern_nats[s], DECIMALS)
-        superfluous = rows[gain <= 0]
-        usage[superfluous, s] = False
-        cover_count[superfluous] -= patterns[s]
-    return usage
+def _make_encoder(tables: Sequence[CodeTable]) -> Handle:
+    encoder = Handle(native.new_encoder(), native.free_encoder)
+    for table in tables:
+        patterns = np.ascontiguousarray(table.patterns)
+        native.add_code_table(encoder, patterns, *map(np.ascontiguousarray, (table.pattern_nats, table.item_nats)))
+    return encoder
+
+
+def _ones(rows: BinaryMatrix, part: slice) -> Ones:
+    """Return where the ones of some rows begin and end, and their columns."""
+    if isinstance(rows, np.ndarray):
+        dense = np.ascontiguousarray(rows[part])
+        starts = np.concatenate([[0], np.cumsum(np.count_nonzero(dense, axis=1))])
+        items = np.empty(starts[-1], dtype=np.int32)
+        native.list_ones(dense, starts, items)
+        return starts, items
+    starts = rows.indptr[part.start : part.stop + 1].astype(np.int64)
+    items = rows.indices[starts[0] : starts[-1]].astype(np.int32, copy=False)
+    return starts - starts[0], items
