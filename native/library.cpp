@@ -1,15 +1,9 @@
 // What Python needs of the library itself.
-#include "poll.hpp"
-
-namespace saltmine {
-Poll poll_python = nullptr;
-}
+#include "bind.hpp"
 
 SALTMINE_VISIBLE const char* saltmine_failure() noexcept { return saltmine::failure.c_str(); }
 
 SALTMINE_VISIBLE void saltmine_free(void* address) noexcept { ::operator delete(address); }
-
-SALTMINE_VISIBLE void saltmine_set_poll(saltmine::Poll poll) noexcept { saltmine::poll_python = poll; }
 
 // Names of what the processor must have and lacks; nothing if all is there.
 SALTMINE_VISIBLE const char* saltmine_missing() noexcept {

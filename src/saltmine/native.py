@@ -122,26 +122,17 @@ def _load() -> ctypes.CDLL:
     return library
 
 
-def _poll() -> int:
-    """Let Python handle its signals; say whether that raised an exception, which is kept."""
-    global _raised
-    try:
-        # Signals are handled between two instructions of Python, so before this call returns.
-        _nothing()
-    except BaseException as error:
-        _raised = error
-        return 1
-    return 0
+def _let_it_see_signals() -> None:
+    """Give the library the functions of the interpreter by which long loops notice that a user interrupts them."""
+    names = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_Restore")
+    functions = [getattr(ctypes.pythonapi, name) for name in names]
+    _library.saltmine_set_interpreter(*(ctypes.cast(function, ctypes.c_void_p) for function in functions))
 
 
-def _nothing() -> None:
-    pass
-
-
-_raised: BaseException | None = None
-_poll_from_library = ctypes.CFUNCTYPE(ctypes.c_int)(_poll)
 _library = _load()
-_library.saltmine_set_poll(_poll_from_library)
+_let_it_see_signals()
+# With the lock, and what it raises is raised: no result, no arguments.
+_raise = ctypes.PYFUNCTYPE(None)(("saltmine_raise", _library))
 
 
 def _make(name: str) -> Function:
@@ -168,14 +159,12 @@ def _make(name: str) -> Function:
 
 
 def _fail(name: str, code: int) -> None:
-    global _raised
     if code == 1:
         raise TypeError(f"{name}: {_library.saltmine_failure().decode()}")
     if code == 2:
         raise MemoryError
-    if code == 3 and _raised is not None:
-        error, _raised = _raised, None
-        raise error
+    if code == 3:
+        _raise()
     raise RuntimeError(f"{name}: {_library.saltmine_failure().decode()}")
 
 
