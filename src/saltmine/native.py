@@ -147,7 +147,9 @@ def _make(name: str) -> Function:
         _pack(arguments, packed)
         result = _Result()
         count = len(packed)
-        code = function((ctypes.c_int64 * count)(*packed), ctypes.c_int64(count // _WORDS), ctypes.byref(result))
+        # Packing to bytes is much faster than filling an array of ctypes.
+        words = struct.pack(f"{count}q", *packed)
+        code = function(words, ctypes.c_int64(count // _WORDS), ctypes.byref(result))
         if code:
             _fail(name, code)
         if result.count == 1:
