@@ -105,6 +105,8 @@ public:
         }
         return argument;
     }
+    // Whether the next argument is of this kind.
+    bool comes(char kind) const { return place_ < count_ && packed_[place_].kind == kind; }
     bool is_next(char kind) const { return place_ < count_ && packed_[place_].kind == kind; }
     void done() const {
         if (place_ != count_) throw std::invalid_argument("too many arguments");

@@ -7,13 +7,11 @@ what does not fit is a TypeError. The interpreter lock is released during a call
 from __future__ import annotations
 
 import ctypes
-import os
 import platform
 import struct
 import sys
-import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +70,10 @@ class _Address(int):
 def _pack(value: Any, packed: list[int]) -> None:
     """Add an argument, or every field of a tuple."""
     if isinstance(value, np.ndarray):
-        letter, shape = _LETTERS.get(value.dtype), value.shape
-        if letter is None or len(shape) > len(_NO_SHAPE) or not value.flags.c_contiguous:
-            raise TypeError(f"an array of {value.dtype} with shape {shape} and strides {value.strides}")
+        letter = _LETTERS.get(value.dtype)
+        if letter is None or not value.flags.c_contiguous:
+            raise TypeError(f"an array of {value.dtype} with shape {value.shape} and strides {value.strides}")
+        shape = value.shape
         packed += (letter, len(shape), value.flags.writeable, value.ctypes.data, *shape, *_NO_SHAPE[len(shape) :])
     elif isinstance(value, tuple):
         for part in value:
@@ -116,48 +115,24 @@ def _load() -> ctypes.CDLL:
     file = Path(__file__).with_name(_FILE)
     if not file.is_file():
         raise ImportError(f"{file.name} is missing: install saltmine again, or run `python native/build.py`")
-    try:
-        library = ctypes.CDLL(str(file))
-    except OSError as problem:
-        raise ImportError(f"{file.name} cannot be loaded: install saltmine again on this machine ({problem})") from None
+    library = ctypes.CDLL(str(file))
     library.saltmine_failure.restype = library.saltmine_missing.restype = ctypes.c_char_p
     if missing := library.saltmine_missing().decode():
         raise ImportError(f"saltmine was built for a processor with {missing}: install it again on this machine")
     return library
 
 
-def _poll() -> Iterator[int]:
-    """Let Python handle its signals, at every step; yield whether that raised an exception, which is kept.
-
-    Signals are handled where a function begins or goes on. At the beginning of a function nothing can catch what they
-    raise; where a generator goes on, it can.
-    """
-    global _raised
-    while True:
-        try:
-            while True:
-                yield 0
-        except GeneratorExit:
-            return
-        except BaseException as error:
-            _raised = error
-            yield 1
+def _let_it_see_signals() -> None:
+    """Give the library the functions of the interpreter by which long loops notice that a user interrupts them."""
+    names = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_Restore")
+    functions = [getattr(ctypes.pythonapi, name) for name in names]
+    _library.saltmine_set_interpreter(*(ctypes.cast(function, ctypes.c_void_p) for function in functions))
 
 
-def _set_poll() -> None:
-    ident = threading.main_thread().ident or 0
-    _library.saltmine_set_poll(_poll_from_library, ctypes.c_uint64(ident))
-
-
-_raised: BaseException | None = None
-_polls = _poll()
-next(_polls)
-_poll_from_library = ctypes.CFUNCTYPE(ctypes.c_int)(_polls.__next__)
 _library = _load()
-_set_poll()
-if hasattr(os, "register_at_fork"):
-    # The thread that forks is the main thread of the new process.
-    os.register_at_fork(after_in_child=_set_poll)
+_let_it_see_signals()
+# With the lock, and what it raises is raised: no result, no arguments.
+_raise = ctypes.PYFUNCTYPE(None)(("saltmine_raise", _library))
 
 
 def _make(name: str) -> Function:
@@ -169,13 +144,12 @@ def _make(name: str) -> Function:
 
     def call(*arguments: Any) -> Any:
         packed: list[int] = []
-        try:
-            _pack(arguments, packed)
-        except TypeError as problem:
-            raise TypeError(f"{name} cannot take {problem}") from None
+        _pack(arguments, packed)
         result = _Result()
         count = len(packed)
-        code = function((ctypes.c_int64 * count)(*packed), ctypes.c_int64(count // _WORDS), ctypes.byref(result))
+        # Packing to bytes is much faster than filling an array of ctypes.
+        words = struct.pack(f"{count}q", *packed)
+        code = function(words, ctypes.c_int64(count // _WORDS), ctypes.byref(result))
         if code:
             _fail(name, code)
         if result.count == 1:
@@ -187,14 +161,12 @@ def _make(name: str) -> Function:
 
 
 def _fail(name: str, code: int) -> None:
-    global _raised
     if code == 1:
         raise TypeError(f"{name}: {_library.saltmine_failure().decode()}")
     if code == 2:
         raise MemoryError
-    if code == 3 and _raised is not None:
-        error, _raised = _raised, None
-        raise error
+    if code == 3:
+        _raise()
     raise RuntimeError(f"{name}: {_library.saltmine_failure().decode()}")
 
 
