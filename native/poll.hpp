@@ -7,10 +7,6 @@
 
 namespace saltmine {
 
-// Returns whether Python has an exception to raise.
-using Poll = int (*)();
-extern Poll poll_python;
-
 // Asks Python at most twenty times a second. For the thread that Python called only.
 class Watch {
 public:
@@ -18,7 +14,8 @@ public:
         auto now = std::chrono::steady_clock::now();
         if (now < next_) return;
         next_ = now + std::chrono::milliseconds(50);
-        if (poll_python != nullptr && poll_python() != 0) throw Interrupted();
+        WithLock lock;
+        if (interpreter.check_signals() != 0) throw Interrupted();
     }
 
 private:
