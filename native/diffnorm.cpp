@@ -95,88 +95,129 @@ void cover_words(Cover cover, Array<const Int> order, Array<const Int> words, Ma
     }
 }
 
-// Return the uses of every class, and the sums of their logarithms in the prequential code.
-std::tuple<std::vector<Int>, std::vector<double>> sum_usage(Matrix<const Int> counts, Array<const double> log_gamma) {
-    std::vector<Int> totals(counts.shape[0]);
-    std::vector<double> logs(counts.shape[0]);
+// Add the uses of every class to totals, (c,), and their logarithms in the prequential code to logs, (c,).
+void sum_usage(Matrix<const Int> counts, Array<const double> log_gamma, Array<Int> totals, Array<double> logs) {
     for (Int a = 0; a < counts.shape[0]; ++a) {
         for (Int count : counts.at(a)) {
             totals[a] += count;
             logs[a] += log_gamma[count];
         }
     }
-    return {totals, logs};
 }
 
 // ---------------------------------------------------------------------- estimates
 
-// Count the rows that use pattern x together with every other one, per class.
-void count_shared(const Cover& cover, Int x, Matrix<Int> shared) {
-    std::fill(shared.begin(), shared.end(), Int{0});
-    for (Int w = 0; w < cover.usage.shape[0]; ++w) {
-        const auto used = cover.usage.at(w);
-        const Word rows = used[x];
-        if (rows == 0) continue;
-        const auto of_class = shared.at(cover.class_of[w]);
-        for (Int y = 0; y < of_class.size(); ++y) of_class[y] += count_ones(rows & used[y]);
+// What the unions of a pattern with other ones would gain.
+class Unions {
+public:
+    Unions(const Cover& cover, const CodeCosts& costs)
+        : cover_(cover),
+          costs_(costs),
+          memory_(cover.counts.size()),
+          shared_{memory_.data(), cover.counts.shape},
+          gain_of_class_(cover.counts.shape[0]) {
+        for (Int a = 0; a < cover.counts.shape[0]; ++a) gain_if_none_shared_.push_back(class_gain(a, 0, 0, 0));
     }
-}
 
-// The gain of a class if the union of two patterns replaces them in k rows; u and v rows use them now.
-double class_gain(const CodeCosts& costs, Int a, Int k, Int u, Int v) {
-    const auto& log_gamma = costs.log_gamma;
-    const double fewer = static_cast<double>(k) - 0.5;
-    const double codes = log_gamma[k] + (log_gamma[u - k] + log_gamma[v - k]) - (log_gamma[u] + log_gamma[v]);
-    // Gamma(a) / Gamma(b) is a power of a number between a and b.
-    return codes + costs.normalisation[a] + fewer * std::log(std::max(costs.totals[a] - 0.5 * (fewer + 1), 0.5));
-}
-
-// The gain of the union of two patterns in the best pattern set, if it replaces both in all shared rows.
-// Patterns of the same row have no items in common, as covers do not overlap.
-double estimate_gain(const Cover& cover, const CodeCosts& costs, Int x, Int y, Matrix<const Int> shared) {
-    const double cost = costs.integers[cover.sizes[x] + cover.sizes[y]] + (cover.costs[x] + cover.costs[y]);
-    // A pattern that no row uses any longer is removed.
-    auto removed = [&](Int s, Int left) {
-        return left == 0 && cover.sizes[s] > 1 ? costs.integers[cover.sizes[s]] + cover.costs[s] : 0.0;
-    };
-    double best = -std::numeric_limits<double>::infinity();
-    for (Int set = 0; set < costs.subsets.shape[0]; ++set) {
-        double gain = -cost;
-        Int left_x = 0, left_y = 0;
-        for (Int a = 0; a < costs.subsets.shape[1]; ++a) {
-            const Int u = cover.counts(a, x), v = cover.counts(a, y);
-            const Int k = costs.subsets(set, a) ? shared(a, y) : 0;
-            if (costs.subsets(set, a)) gain += class_gain(costs, a, k, u, v);
-            left_x += u - k;
-            left_y += v - k;
+    // The highest estimate of pattern x with another one, and the other one. Estimates count where they are above
+    // `min_gains`, (slots,).
+    std::pair<double, Int> best_partner(Int x, const std::vector<double>& min_gains) {
+        count_shared(x);
+        double best = 0.0;
+        Int partner = x;
+        for (Int y = 0; y < shared_.shape[1]; ++y) {
+            Int together = 0;
+            for (Int a = 0; a < shared_.shape[0]; ++a) together += shared_(a, y);
+            // A pattern of one row costs more than it saves.
+            if (together <= 1 || y == x) continue;
+            const double gain = estimate_gain(x, y);
+            if (gain > best && gain > min_gains[y]) {
+                best = gain;
+                partner = y;
+            }
         }
-        gain += removed(x, left_x);
-        gain += removed(y, left_y);
-        best = std::max(best, gain);
+        return {best, partner};
     }
-    return best;
-}
 
-// Return the highest estimate above min_gains, (slots,), of a pattern with another one, and the other one.
-std::tuple<double, Int> best_partner(Cover cover, CodeCosts costs, Int x, Array<const double> min_gains) {
-    const Int n_classes = cover.counts.shape[0], n_slots = cover.counts.shape[1];
-    std::vector<Int> memory(n_classes * n_slots);
-    const Matrix<Int> shared{memory.data(), {n_classes, n_slots}};
-    count_shared(cover, x, shared);
-    double best = 0.0;
-    Int partner = x;
-    for (Int y = 0; y < n_slots; ++y) {
-        Int together = 0;
-        for (Int a = 0; a < n_classes; ++a) together += shared(a, y);
-        // A pattern of one row costs more than it saves.
-        if (together <= 1 || y == x) continue;
-        const double gain = estimate_gain(cover, costs, x, y, shared);
-        if (gain > best && gain > min_gains[y]) {
-            best = gain;
-            partner = y;
+private:
+    // Count the rows that use pattern x together with every other one, per class.
+    void count_shared(Int x) {
+        std::fill(memory_.begin(), memory_.end(), Int{0});
+        for (Int w = 0; w < cover_.usage.shape[0]; ++w) {
+            const auto used = cover_.usage.at(w);
+            const Word rows = used[x];
+            if (rows == 0) continue;
+            const auto of_class = shared_.at(cover_.class_of[w]);
+            for (Int y = 0; y < of_class.size(); ++y) of_class[y] += count_ones(rows & used[y]);
         }
     }
-    return {best, partner};
+
+    // The gain of the union of two patterns in the best pattern set, if it replaces both in all shared rows.
+    // Patterns of the same row have no items in common, as covers do not overlap.
+    double estimate_gain(Int x, Int y) {
+        const auto& sizes = cover_.sizes;
+        const auto& counts = cover_.counts;
+        const auto& subsets = costs_.subsets;
+        for (Int a = 0; a < counts.shape[0]; ++a) {
+            const Int k = shared_(a, y);
+            // Logarithms take most of the time.
+            gain_of_class_[a] = k == 0 ? gain_if_none_shared_[a] : class_gain(a, k, counts(a, x), counts(a, y));
+        }
+        const double cost = costs_.integers[sizes[x] + sizes[y]] + (cover_.costs[x] + cover_.costs[y]);
+        double best = -std::numeric_limits<double>::infinity();
+        for (Int set = 0; set < subsets.shape[0]; ++set) {
+            double gain = -cost;
+            Int left_x = 0, left_y = 0;
+            for (Int a = 0; a < subsets.shape[1]; ++a) {
+                const Int k = subsets(set, a) ? shared_(a, y) : 0;
+                if (subsets(set, a)) gain += gain_of_class_[a];
+                left_x += counts(a, x) - k;
+                left_y += counts(a, y) - k;
+            }
+            // A pattern that no row uses any longer is removed.
+            if (left_x == 0) gain += cost_of_pattern(x);
+            if (left_y == 0) gain += cost_of_pattern(y);
+            best = std::max(best, gain);
+        }
+        return best;
+    }
+
+    // The gain of a class if the union of two patterns replaces them in k rows; u and v rows use them now.
+    double class_gain(Int a, Int k, Int u, Int v) const {
+        const auto& log_gamma = costs_.log_gamma;
+        const double fewer = static_cast<double>(k) - 0.5;
+        const double codes = log_gamma[k] + (log_gamma[u - k] + log_gamma[v - k]) - (log_gamma[u] + log_gamma[v]);
+        // Gamma(a) / Gamma(b) is a power of a number between a and b.
+        const double base = std::max(costs_.totals[a] - 0.5 * (fewer + 1), 0.5);
+        return codes + costs_.normalisation[a] + fewer * std::log(base);
+    }
+
+    // Single items cost nothing.
+    double cost_of_pattern(Int s) const {
+        return cover_.sizes[s] > 1 ? costs_.integers[cover_.sizes[s]] + cover_.costs[s] : 0.0;
+    }
+
+    const Cover& cover_;
+    const CodeCosts& costs_;
+    std::vector<Int> memory_;
+    Matrix<Int> shared_;  // (c, slots)
+    std::vector<double> gain_of_class_, gain_if_none_shared_;
+};
+
+// Write the best partner of some slots, and its estimate. Pairs that were rejected count only where their estimate has
+// grown: those of the k-th slot are the entries from starts[k] to starts[k + 1].
+void find_partners(Cover cover, CodeCosts costs, Array<const Int> slots, Array<const Int> starts,
+                   Array<const Int> rejected, Array<const double> rejected_gains, Array<double> gains,
+                   Array<Int> partners) {
+    Unions unions(cover, costs);
+    std::vector<double> min_gains(cover.sizes.size());
+    Watch watch;
+    for (Int k = 0; k < slots.size(); ++k) {
+        watch.look();
+        std::fill(min_gains.begin(), min_gains.end(), 0.0);
+        for (Int i = starts[k]; i < starts[k + 1]; ++i) min_gains[rejected[i]] = rejected_gains[i];
+        std::tie(gains[slots[k]], partners[slots[k]]) = unions.best_partner(slots[k], min_gains);
+    }
 }
 
 }  // namespace
@@ -185,4 +226,4 @@ std::tuple<double, Int> best_partner(Cover cover, CodeCosts costs, Int x, Array<
 using namespace saltmine;
 SALTMINE_EXPORT(cover_words)
 SALTMINE_EXPORT(sum_usage)
-SALTMINE_EXPORT(best_partner)
+SALTMINE_EXPORT(find_partners)

@@ -5,6 +5,14 @@
 #include <cpuid.h>
 #endif
 
+namespace saltmine {
+Interpreter interpreter;
+}
+
+SALTMINE_VISIBLE void saltmine_set_interpreter(const saltmine::Interpreter* interpreter) noexcept {
+    saltmine::interpreter = *interpreter;
+}
+
 SALTMINE_VISIBLE const char* saltmine_failure() noexcept { return saltmine::failure.c_str(); }
 
 SALTMINE_VISIBLE void saltmine_free(void* address) noexcept { ::operator delete(address); }

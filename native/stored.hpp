@@ -16,7 +16,7 @@ using NewPlaces = Either<std::int32_t, std::int64_t>;
 template <class Small, class Large>
 struct From<Either<Small, Large>> {
     static Either<Small, Large> take(Arguments& from) {
-        if (from.comes(letter<Small>())) return From<Array<Small>>::take(from);
+        if (from.array_comes<Small>()) return From<Array<Small>>::take(from);
         return From<Array<Large>>::take(from);
     }
 };

@@ -36,10 +36,18 @@ _LETTERS = {
     )
 }
 _DTYPES = {code: dtype for dtype, code in _LETTERS.items()}
-_NUMBER, _REAL, _OBJECT, _TRUTH = ord("I"), ord("D"), ord("O"), ord("T")
-_NO_SHAPE = (0, 0, 0, 0)
-# Numbers of a packed argument, and of a result: how many values, and their kinds, values and lengths.
-_WORDS, _RESULTS = 8, 8
+_ARRAY, _NUMBER, _REAL, _OBJECT, _TRUTH = map(ord, "AIDOT")
+# The most values of a result.
+_RESULTS = 8
+# Functions of the interpreter that the library calls, in the order of its struct of them.
+_FUNCTIONS = (
+    "PyCapsule_GetPointer",
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+    "PyGILState_Ensure",
+    "PyGILState_Release",
+    "PyErr_CheckSignals",
+)
 _bits_of = struct.Struct("d").pack
 _number_of = struct.Struct("q").unpack
 
@@ -67,27 +75,25 @@ class _Address(int):
     """The address of an object of the library."""
 
 
-def _pack(value: Any, packed: list[int]) -> None:
-    """Add an argument, or every field of a tuple."""
-    if isinstance(value, np.ndarray):
-        letter = _LETTERS.get(value.dtype)
-        if letter is None or not value.flags.c_contiguous:
-            raise TypeError(f"an array of {value.dtype} with shape {value.shape} and strides {value.strides}")
-        shape = value.shape
-        packed += (letter, len(shape), value.flags.writeable, value.ctypes.data, *shape, *_NO_SHAPE[len(shape) :])
-    elif isinstance(value, tuple):
-        for part in value:
-            _pack(part, packed)
-    elif isinstance(value, Handle):
-        packed += (_OBJECT, 0, 0, value.address, *_NO_SHAPE)
-    elif isinstance(value, _Address):
-        packed += (_OBJECT, 0, 0, int(value), *_NO_SHAPE)
-    elif isinstance(value, int | np.integer | np.bool_):
-        packed += (_NUMBER, 0, 0, int(value), *_NO_SHAPE)
-    elif isinstance(value, float | np.floating):
-        packed += (_REAL, 0, 0, *_number_of(_bits_of(value)), *_NO_SHAPE)
-    else:
-        raise TypeError(f"a {type(value).__name__}")
+def _pack(values: tuple[Any, ...], packed: list[int], kept: list[Any]) -> None:
+    """Add arguments, tuples field by field; ``kept`` has to live as long as the call."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            capsule = value.__array_struct__
+            kept.append(capsule)
+            packed += (_ARRAY, id(capsule))
+        elif isinstance(value, tuple):
+            _pack(value, packed, kept)
+        elif isinstance(value, Handle):
+            packed += (_OBJECT, value.address)
+        elif isinstance(value, _Address):
+            packed += (_OBJECT, int(value))
+        elif isinstance(value, int | np.integer | np.bool_):
+            packed += (_NUMBER, int(value))
+        elif isinstance(value, float | np.floating):
+            packed += (_REAL, *_number_of(_bits_of(value)))
+        else:
+            raise TypeError(f"a {type(value).__name__}")
 
 
 def _unpack(result: _Result, k: int) -> Any:
@@ -111,28 +117,24 @@ def _take_array(dtype: np.dtype[Any], address: int, length: int) -> NDArray[Any]
     return copy
 
 
-def _load() -> ctypes.CDLL:
+def _load() -> ctypes.PyDLL:
     file = Path(__file__).with_name(_FILE)
     if not file.is_file():
         raise ImportError(f"{file.name} is missing: install saltmine again, or run `python native/build.py`")
-    library = ctypes.CDLL(str(file))
+    # Functions are called with the lock, and give it back while they compute; what a signal raises there is raised.
+    try:
+        library = ctypes.PyDLL(str(file))
+    except OSError as problem:
+        raise ImportError(f"{file.name} cannot be loaded: install saltmine again on this machine ({problem})") from None
     library.saltmine_failure.restype = library.saltmine_missing.restype = ctypes.c_char_p
     if missing := library.saltmine_missing().decode():
         raise ImportError(f"saltmine was built for a processor with {missing}: install it again on this machine")
+    addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in _FUNCTIONS]
+    library.saltmine_set_interpreter((ctypes.c_void_p * len(addresses))(*addresses))
     return library
 
 
-def _let_it_see_signals() -> None:
-    """Give the library the functions of the interpreter by which long loops notice that a user interrupts them."""
-    names = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_Restore")
-    functions = [getattr(ctypes.pythonapi, name) for name in names]
-    _library.saltmine_set_interpreter(*(ctypes.cast(function, ctypes.c_void_p) for function in functions))
-
-
 _library = _load()
-_let_it_see_signals()
-# With the lock, and what it raises is raised: no result, no arguments.
-_raise = ctypes.PYFUNCTYPE(None)(("saltmine_raise", _library))
 
 
 def _make(name: str) -> Function:
@@ -143,13 +145,15 @@ def _make(name: str) -> Function:
         raise AttributeError(f"{_FILE} has no function {name}: run `python native/build.py`") from None
 
     def call(*arguments: Any) -> Any:
-        packed: list[int] = []
-        _pack(arguments, packed)
+        packed, kept = list[int](), list[Any]()
+        try:
+            _pack(arguments, packed, kept)
+        except TypeError as problem:
+            raise TypeError(f"{name} cannot take {problem}") from None
         result = _Result()
-        count = len(packed)
         # Packing to bytes is much faster than filling an array of ctypes.
-        words = struct.pack(f"{count}q", *packed)
-        code = function(words, ctypes.c_int64(count // _WORDS), ctypes.byref(result))
+        words = struct.pack(f"{len(packed)}q", *packed)
+        code = function(words, ctypes.c_int64(len(packed) // 2), ctypes.byref(result))
         if code:
             _fail(name, code)
         if result.count == 1:
@@ -165,8 +169,6 @@ def _fail(name: str, code: int) -> None:
         raise TypeError(f"{name}: {_library.saltmine_failure().decode()}")
     if code == 2:
         raise MemoryError
-    if code == 3:
-        _raise()
     raise RuntimeError(f"{name}: {_library.saltmine_failure().decode()}")
 
 

@@ -54,7 +54,8 @@ class CodeCosts(NamedTuple):
 
 def sum_usage(counts: Ints, log_gamma: Floats) -> tuple[Ints, Floats]:
     """Return the uses of every class, and the sums of their logarithms in the prequential code."""
-    totals, logs = native.sum_usage(counts, log_gamma)
+    totals, logs = np.zeros(len(counts), dtype=np.int64), np.zeros(len(counts))
+    native.sum_usage(counts, log_gamma, totals, logs)
     return totals, logs
 
 

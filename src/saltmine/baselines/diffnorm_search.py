@@ -22,6 +22,8 @@ from saltmine.solver.solution import Solution
 
 # Seconds between two reports while no candidate is kept.
 REPORT_INTERVAL = 0.1
+# Single items that find their first partners between two looks at the clock.
+ITEMS_PER_LOOK = 16
 
 
 def diffnorm(bits: BitMatrix, subsets: Bools, max_time: float | None, on_step: OnStep) -> Solution:
@@ -128,10 +130,10 @@ class Candidates:
         self._gain, self._partner = np.zeros(n_slots), np.arange(n_slots)
         self._stale = np.zeros(n_slots, dtype=bool)
         self._rejected: defaultdict[int, dict[int, float]] = defaultdict(dict)
-        for item in range(coding.n_items):
+        for first in range(0, coding.n_items, ITEMS_PER_LOOK):
             if timer.expired():
                 break
-            self._find_partner(item)
+            self._find_partners(np.arange(first, min(first + ITEMS_PER_LOOK, coding.n_items)))
         self._first_gain = float(self._gain.max())
 
     def best(self) -> tuple[int, int] | None:
@@ -142,7 +144,7 @@ class Candidates:
                 return None
             if not self._stale[slot]:
                 return slot, int(self._partner[slot])
-            self._find_partner(slot)
+            self._find_partners(np.array([slot]))
 
     def reject(self, slot: int, partner: int) -> None:
         """Leave a pair out from now on, unless its estimate grows."""
@@ -161,18 +163,17 @@ class Candidates:
         touched = np.zeros(len(self._gain), dtype=bool)
         touched[list(changed)] = True
         self._stale |= touched[self._partner]
-        for slot in np.flatnonzero(touched).tolist():
-            self._find_partner(slot)
+        self._find_partners(np.flatnonzero(touched))
 
     def share_done(self) -> float:
         """Estimate the share of the search that is done: gains shrink as it goes on."""
         return 1 - log1p(max(float(self._gain.max()), 0.0)) / log1p(self._first_gain)
 
-    def _find_partner(self, slot: int) -> None:
-        cover = self._coding.cover
-        min_gains = np.zeros(cover.usage.shape[1])
-        rejected = self._rejected.get(slot)
-        if rejected:
-            min_gains[list(rejected)] = list(rejected.values())
-        self._gain[slot], self._partner[slot] = native.best_partner(cover, self._code_costs, slot, min_gains)
-        self._stale[slot] = False
+    def _find_partners(self, slots: Ints) -> None:
+        rejected = [self._rejected.get(slot, {}) for slot in slots.tolist()]
+        starts = np.cumsum([0, *map(len, rejected)])
+        partners = np.array([partner for pairs in rejected for partner in pairs], dtype=np.int64)
+        gains = np.array([gain for pairs in rejected for gain in pairs.values()], dtype=np.float64)
+        found = self._gain, self._partner
+        native.find_partners(self._coding.cover, self._code_costs, slots, starts, partners, gains, *found)
+        self._stale[slots] = False
