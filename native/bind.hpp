@@ -223,7 +223,7 @@ struct Result {
     template <class T>
     void add(const std::vector<T>& values) {
         T* copy = static_cast<T*>(::operator new(sizeof(T) * (values.size() + 1)));
-        std::memcpy(copy, values.data(), sizeof(T) * values.size());
+        if (!values.empty()) std::memcpy(copy, values.data(), sizeof(T) * values.size());
         put(letter<T>(), reinterpret_cast<Int>(copy), static_cast<Int>(values.size()));
     }
     template <class T>

@@ -10,16 +10,17 @@
 namespace saltmine {
 
 // Logarithms of factorials are kept up to this one.
-constexpr Int KEPT_FACTORIALS = 1 << 14;
+constexpr Word KEPT_FACTORIALS = 1 << 14;
 
 inline double log_factorial(Int number) {
     // Made at the first call, by one thread.
     static const std::vector<double> kept = [] {
         std::vector<double> values(KEPT_FACTORIALS);
-        for (Int k = 0; k < KEPT_FACTORIALS; ++k) values[k] = std::lgamma(k + 1.0);
+        for (Word k = 0; k < KEPT_FACTORIALS; ++k) values[k] = std::lgamma(k + 1.0);
         return values;
     }();
-    return number < KEPT_FACTORIALS ? kept[number] : std::lgamma(number + 1.0);
+    // Without a sign: what is negative is not kept either.
+    return static_cast<Word>(number) < KEPT_FACTORIALS ? kept[number] : std::lgamma(number + 1.0);
 }
 
 inline double log_choices(Int size, Int chosen) {

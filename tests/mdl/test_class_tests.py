@@ -9,11 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control, hypergeom
 
-from saltmine.mdl import class_tests
+from saltmine import native
 from saltmine.mdl.class_tests import (
     MAX_STRATA,
-    MAX_VALUES,
-    MIN_ROWS_OF_STRATUM,
     correct,
     count_by_stratum,
     join,
@@ -24,6 +22,10 @@ from saltmine.mdl.class_tests import (
     size_strata,
     use_log_p,
 )
+from saltmine.mdl.evidence import log_choices
+
+# More values than this are bounded, and fewer rows than this are taken together with those of the next size.
+MAX_VALUES, MIN_ROWS_OF_STRATUM = 512, 40
 
 
 def tail(hits, successes, trials, rows):
@@ -97,11 +99,9 @@ def test_the_bound_is_close_enough_to_be_of_use(rows, groups):
         assert found < 0.45 * exact + 3
 
 
-def test_bounded_and_summed_agree_where_both_can_be_had(monkeypatch):
+def test_bounded_and_summed_agree_where_both_can_be_had():
     figures = [np.array(column) for column in ([60, 55], [100, 90], [150, 120], [400, 300])]
-    exact = log_p_value.py_func(*figures)
-    monkeypatch.setattr(class_tests, "MAX_VALUES", 10)
-    bound = log_p_value.py_func(*figures)
+    exact, bound = log_p_value(*figures), native.log_p_bound(*figures)
     assert exact == pytest.approx(np.log(tail(*figures)))
     assert exact < bound < 0
 
@@ -119,7 +119,7 @@ def test_more_hits_are_never_less_clear(figures):
 
 def test_as_many_hits_as_there_can_be_have_the_chance_of_one_choice_however_small():
     one = [np.array([k]) for k in (2000, 2000, 2000, 4000)]
-    expected = -class_tests.log_choices(4000, 2000)
+    expected = -log_choices(4000, 2000)
     assert expected < -2000
     assert log_p_value(*one) == pytest.approx(expected)
 

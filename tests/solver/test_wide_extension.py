@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import xlogy
 
-from saltmine import metrics
+from saltmine import metrics, native
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
 from saltmine.data.bits import BitMatrix
 from saltmine.data.folding import Weights
@@ -19,7 +19,7 @@ from saltmine.mdl import scores as scoring
 from saltmine.mdl.code_length import cross_weights, item_codes
 from saltmine.mdl.evidence import log_likelihood_ratio, min_item_evidence
 from saltmine.mdl.item_choice import DIFFERENCE
-from saltmine.solver import item_kernels, kernels, local_search
+from saltmine.solver import kernels, local_search
 from saltmine.solver.executor import LocalExecutor
 from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.local_search import LocalSearch
@@ -267,7 +267,7 @@ def lengths_of_items(block, plan):
         costs = costs._replace(weights=costs.weights[one], codes=costs.codes[one])
         sums = scoring.make_model_sums(rank, c)
         masks = np.ascontiguousarray(block.masks[:, one])
-        item_kernels.sum_items(block.data._replace(columns=block.data.columns[one], costs=costs), plan, masks, sums)
+        native.sum_items(block.data._replace(columns=block.data.columns[one], costs=costs), plan, masks, sums)
         lengths.append(sums.code[2] + sums.code[1] * plan.log_total + sums.extra[plan.used.any(axis=1)].sum())
     return np.array(lengths)
 

@@ -11,20 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from saltmine import native
 from saltmine.arrays import Bools, Floats, Indices, Ints
-from saltmine.compiled import compiled
 from saltmine.mdl.correction import correct
-from saltmine.mdl.evidence import log_choices
 
 # Groups of rows of about the same size.
 MAX_STRATA = 8
-# Fewer rows than this in a group are taken together with those of the next size.
-MIN_ROWS_OF_STRATUM = 40
-# With more values than this a count is bounded rather than summed up, and in a single group as if rows were drawn with
-# replacement.
-MAX_VALUES = 512
-# Steps of Newton's method towards the best bound.
-MAX_STEPS = 40
 
 
 def size_strata(sizes: Ints, weights: Ints) -> Indices:
@@ -43,56 +35,6 @@ def size_strata(sizes: Ints, weights: Ints) -> Indices:
     return stratum[group]
 
 
-@compiled()
-def cumulant(shift: float, successes: int, trials: int, rows: int) -> tuple[float, float, float]:
-    """Return log E exp(shift x), and its first two derivatives, of a hypergeometric count x, or a bound of them.
-
-    ``trials`` of the ``rows`` belong to the class, and ``successes`` of the rows are successes.
-    """
-    least, most = max(0, trials + successes - rows), min(trials, successes)
-    if most - least > MAX_VALUES:
-        # Hoeffding: no more than with replacement. The smaller of the two ways to see it.
-        draws = min(trials, successes)
-        chance = max(trials, successes) / rows
-        tilted = chance * np.exp(shift) / (1.0 - chance + chance * np.exp(shift))
-        return draws * np.log(1.0 - chance + chance * np.exp(shift)), draws * tilted, draws * tilted * (1.0 - tilted)
-    log_first = log_choices(trials, least) + log_choices(rows - trials, successes - least)
-    log_first -= log_choices(rows, successes)
-    term, highest = log_first + shift * least, -np.inf
-    terms = np.empty(most - least + 1)
-    for x in range(least, most + 1):
-        terms[x - least] = term
-        highest = max(highest, term)
-        if x < most:
-            term += shift + np.log((trials - x) * (successes - x) / ((x + 1.0) * (rows - trials - successes + x + 1.0)))
-    total, first, second = 0.0, 0.0, 0.0
-    for x in range(least, most + 1):
-        share = np.exp(terms[x - least] - highest)
-        total += share
-        first += share * x
-        second += share * x * x
-    first /= total
-    return highest + np.log(total), first, second / total - first * first
-
-
-@compiled()
-def log_tail(observed: int, most: int, successes: Ints, trials: Ints, rows: Ints) -> float:
-    """Return the logarithm of the probability of at least so many hits in all groups, at most ``most``."""
-    chance = np.zeros(most + 1)
-    chance[0] = 1.0
-    for g in range(len(rows)):
-        least, highest = max(0, trials[g] + successes[g] - rows[g]), min(trials[g], successes[g])
-        so_far = chance.copy()
-        chance[:] = 0.0
-        for x in range(least, highest + 1):
-            log_of_x = log_choices(trials[g], x) + log_choices(rows[g] - trials[g], successes[g] - x)
-            of_x = np.exp(log_of_x - log_choices(rows[g], successes[g]))
-            for k in range(most + 1 - x):
-                chance[k + x] += so_far[k] * of_x
-    return float(min(np.log(max(chance[observed:].sum(), 1e-300)), 0.0))
-
-
-@compiled()
 def log_p_value(hits: Ints, successes: Ints, trials: Ints, rows: Ints) -> float:
     """Return the logarithm of a bound on the probability of at least so many hits, summed over groups of rows.
 
@@ -106,106 +48,44 @@ def log_p_value(hits: Ints, successes: Ints, trials: Ints, rows: Ints) -> float:
     >>> round(float(np.exp(log_p_value(one(3), one(3), one(4), one(8)))), 4)  # 4 / 56
     0.0714
     """
-    observed, expected, most, log_most = 0.0, 0.0, 0.0, 0.0
-    for g in range(len(hits)):
-        if rows[g] == 0:
-            continue
-        observed += hits[g]
-        expected += successes[g] * trials[g] / rows[g]
-        highest = min(trials[g], successes[g])
-        most += highest
-        log_most += log_choices(trials[g], highest) + log_choices(rows[g] - trials[g], successes[g] - highest)
-        log_most -= log_choices(rows[g], successes[g])
-    if observed <= expected:
-        return 0.0
-    if observed >= most:
-        return log_most
-    if most <= MAX_VALUES:
-        return log_tail(int(observed), int(most), successes, trials, rows)
-    shift, low, high, best = 0.5, 0.0, np.inf, 0.0
-    for _ in range(MAX_STEPS):
-        length, mean, variance = 0.0, 0.0, 0.0
-        for g in range(len(hits)):
-            if rows[g] > 0 and successes[g] > 0 and trials[g] > 0:
-                of_group = cumulant(shift, successes[g], trials[g], rows[g])
-                length, mean, variance = length + of_group[0], mean + of_group[1], variance + of_group[2]
-        best = min(best, length - shift * observed)
-        if abs(mean - observed) < 1e-3:
-            break
-        if mean < observed:
-            low = shift
-        else:
-            high = shift
-        step = (observed - mean) / max(variance, 1e-9)
-        shift += min(max(step, -2.0), 2.0)
-        if shift <= low or shift >= high:
-            shift = (low + high) / 2 if high < np.inf else low + 1.0
-        if shift > 60.0:
-            break
-    return best
+    return float(native.log_p_value(hits, successes, trials, rows))
 
 
-@compiled()
 def join_strata(counts: Ints) -> Ints:
     """Return for every group of rows, in the order of their sizes, which it is taken together with: (groups,).
 
     ``counts`` are the rows of every group, (groups,).
+
+    Examples
+    --------
+    >>> join_strata(np.array([50, 10, 30, 80])).tolist()
+    [0, 1, 1, 2]
     """
-    joined = np.zeros(len(counts), dtype=np.int64)
-    number, rows, left = 0, 0, counts.sum()
-    for g in range(len(counts)):
-        joined[g] = number
-        rows += counts[g]
-        left -= counts[g]
-        if rows >= MIN_ROWS_OF_STRATUM and left >= MIN_ROWS_OF_STRATUM:
-            number, rows = number + 1, 0
+    joined: Ints = native.join_strata(counts)
     return joined
 
 
-@compiled()
 def join(counts: Ints, joined: Ints) -> Ints:
-    """Add up the counts, (groups, c), of groups that are taken together."""
-    sums = np.zeros((joined[-1] + 1, counts.shape[1]), dtype=np.int64)
-    for g in range(len(counts)):
-        for a in range(counts.shape[1]):
-            sums[joined[g], a] += counts[g, a]
-    return sums
+    """Add up the counts, (groups, c), of groups that are taken together.
 
-
-@compiled()
-def sum_classes(counts: Ints) -> Ints:
-    """Add up the counts of all classes, (groups,); numpy's sum along an axis takes much longer to compile."""
-    sums = np.zeros(len(counts), dtype=np.int64)
-    for g in range(len(counts)):
-        for a in range(counts.shape[1]):
-            sums[g] += counts[g, a]
-    return sums
-
-
-@compiled()
-def log_p_values(hits: Ints, rows: Ints) -> Floats:
-    """Test that each class has more hits than the others together: (c,); ``hits`` and ``rows`` are (groups, c)."""
-    joined = join_strata(sum_classes(rows))
-    hits, rows = join(hits, joined), join(rows, joined)
-    all_hits, all_rows = sum_classes(hits), sum_classes(rows)
-    log_p = np.zeros(hits.shape[1])
-    for a in range(len(log_p)):
-        log_p[a] = log_p_twice(hits[:, a].copy(), all_hits, rows[:, a].copy(), all_rows)
-    return log_p
-
-
-@compiled()
-def log_p_twice(hits: Ints, successes: Ints, trials: Ints, rows: Ints) -> float:
-    """Return the larger of two p-values, as a logarithm: among rows of the same size, and among all.
-
-    A class of small rows has less of everything; and if one class is large by another pattern, then among rows of the
-    same size it has less of everything else. Neither is a difference in the use of this pattern.
+    Examples
+    --------
+    >>> join(np.array([[1, 2], [3, 4], [5, 6]]), np.array([0, 1, 1])).tolist()
+    [[1, 2], [8, 10]]
     """
-    by_size = log_p_value(hits, successes, trials, rows)
-    if len(rows) == 1 or by_size == 0.0:
-        return by_size
-    totals = np.array([hits.sum(), successes.sum(), trials.sum(), rows.sum()])
-    return max(by_size, log_p_value(totals[:1], totals[1:2], totals[2:3], totals[3:]))
+    sums: Ints = native.join(np.ascontiguousarray(counts), joined)
+    return sums.reshape(-1, counts.shape[1])
+
+
+def log_p_values(hits: Ints, rows: Ints) -> Floats:
+    """Test that each class has more hits than the others together: (c,); ``hits`` and ``rows`` are (groups, c).
+
+    The larger of two p-values counts, among rows of the same size, and among all. A class of small rows has less of
+    everything; and if one class is large by another pattern, then among rows of the same size it has less of everything
+    else. Neither is a difference in the use of this pattern.
+    """
+    log_p: Floats = native.log_p_values(hits, rows)
+    return log_p
 
 
 def count_by_stratum(rows: Bools, classes: Indices, n_classes: int, strata: Indices) -> Ints:

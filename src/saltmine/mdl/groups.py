@@ -10,13 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from saltmine import native
 from saltmine.arrays import Bools, Floats, Indices, Ints
-from saltmine.compiled import compiled
 from saltmine.data.validation import BinaryMatrix
-from saltmine.mdl.added_items import hits_by_group
-from saltmine.mdl.class_tests import join_strata, log_p_value, size_strata, sum_classes
+from saltmine.mdl.class_tests import join_strata, size_strata
 
 # Counts of strata, classes and items that are kept at a time.
 MAX_COUNTS = 1 << 22
@@ -183,37 +181,8 @@ def _in_parts(cells: BinaryMatrix, units: Units, strata: Indices, n_classes: int
     more, less = np.zeros((n_classes, n)), np.zeros((n_classes, n))
     for begin in range(0, n, width):
         part = slice(begin, begin + width)
-        found = _log_p(units.collapse(cells[:, part]).astype(np.uint8), units.classes, strata, n_classes)
+        had = np.ascontiguousarray(units.collapse(cells[:, part]), dtype=np.uint8)
+        found = np.empty((2, n_classes, had.shape[1]))
+        native.test_by_strata(had, units.classes, strata, found)
         more[:, part], less[:, part] = found
     return more, less
-
-
-@compiled()
-def _log_p(cells: NDArray[np.uint8], classes: Indices, strata: Indices, n_classes: int) -> Floats:
-    """Test by exchanging labels within strata that classes have more, and less, (2, c, k); ``cells`` is (units, k)."""
-    hits = hits_by_group(cells, classes, strata, n_classes)
-    n_strata, _, n = hits.shape
-    rows = np.zeros((n_strata, n_classes), dtype=np.int64)
-    for j in range(len(classes)):
-        rows[strata[j], classes[j]] += 1
-    all_rows, found = sum_classes(rows), np.zeros((2, n_classes, n))
-    had, successes, trials, total = (
-        np.empty(n_strata, dtype=np.int64),
-        np.empty(n_strata, dtype=np.int64),
-        np.empty(n_strata, dtype=np.int64),
-        np.empty(n_strata, dtype=np.int64),
-    )
-    for i in range(n):
-        all_hits = sum_classes(hits[:, :, i].copy())
-        for a in range(n_classes):
-            k = 0
-            for g in range(n_strata):
-                # Other strata are the same however labels are exchanged.
-                if 0 < all_hits[g] < all_rows[g] and 0 < rows[g, a] < all_rows[g]:
-                    had[k], successes[k], trials[k], total[k] = hits[g, a, i], all_hits[g], rows[g, a], all_rows[g]
-                    k += 1
-            if k == 0:
-                continue
-            found[0, a, i] = log_p_value(had[:k], successes[:k], trials[:k], total[:k])
-            found[1, a, i] = log_p_value(successes[:k] - had[:k], successes[:k], total[:k] - trials[:k], total[:k])
-    return found

@@ -11,12 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine import native
 from saltmine.arrays import Bools, Floats, Ints
-from saltmine.compiled import compiled
 from saltmine.mdl import code_length
 from saltmine.mdl.class_tests import Claims, make_claims
-from saltmine.mdl.code_length import NO_CODE, ONES, OPEN_ONES, OPEN_ZEROS, Costs, specificity
-from saltmine.mdl.evidence import EvidenceSums, add_item_evidence, count_items, min_item_evidence
+from saltmine.mdl.code_length import Costs
 
 
 class ModelSums(NamedTuple):
@@ -60,87 +59,22 @@ def make_score_sums(rank: int, n_classes: int) -> ScoreSums:
     )
 
 
-@compiled(forceinline=True)
-def add_to_model(
-    costs: Costs, i: int, cells: Ints, j: int, carriers: Bools, used: Ints, s: int, sums: ModelSums
-) -> None:
-    """Add item i, which some class carries in pattern ``s``, to the sums; it is number j of ``cells``.
+def sum_pattern(costs: Costs, cells: Ints, carry: Bools, used: Ints, s: int, sums: ModelSums) -> None:
+    """Add all items of pattern ``s`` to the sums, from the counts of its cells, (3, c, n).
 
     ``used``, (c,), counts the rows of the pattern.
     """
-    c, weight, n_carriers, met = len(carriers), costs.weights[i], 0, 0
-    for a in range(c):
-        n_carriers += carriers[a]
-        met += cells[ONES, a, j]
-    sums.items[s] += weight
-    sums.shared[s] += weight * (n_carriers == c)
-    if n_carriers == c:
-        sums.table[s, 0] += weight * costs.codes[i]
-        sums.extra[s] += weight * costs.codes[i]
-    else:
-        own = specificity(costs.cross, cells, j, carriers)
-        sums.extra[s] += weight * (n_carriers * costs.codes[i] + own)
-    for a in range(c):
-        if carriers[a]:
-            sums.carried[s, a] += weight
-            sums.alone[s, a] += weight * (n_carriers == 1)
-            sums.open_ones[s] += weight * cells[OPEN_ONES, a, j]
-            sums.open_zeros[s] += weight * cells[OPEN_ZEROS, a, j]
-            if n_carriers < c:
-                # S as the paper prints it: zeros under the alteration in its class, and ones elsewhere.
-                printed = used[a] + met - 2 * cells[ONES, a, j]
-                sums.table[s, 1 + a] += weight * (costs.codes[i] + printed)
+    native.sum_pattern(costs, cells, carry, used, s, sums)
 
 
-class ItemState(NamedTuple):
-    """An item in a pattern: its errors with and without the pattern, and its evidence."""
-
-    errors: int
-    without: int
-    evidence: float
-
-
-@compiled(forceinline=True)
-def add_to_scores(
-    costs: Costs, i: int, cells: Ints, j: int, carriers: Bools, item: ItemState, least: float, s: int, sums: ScoreSums
-) -> None:
-    """Add item i, which some class carries in pattern ``s``, to the sums; it is number j of ``cells``.
-
-    It is strong if its evidence reaches ``least``.
-    """
-    c, weight, n_carriers = len(carriers), costs.weights[i], 0
-    for a in range(c):
-        n_carriers += carriers[a]
-    of_items = EvidenceSums(sums.evidence, sums.items, sums.codes)
-    add_item_evidence(of_items, s, weight, costs.codes[i], item.evidence, least, carriers, n_carriers)
-    code_length.add_errors(costs, i, item.without, weight, sums.without[s])
-    code_length.add_errors(costs, i, item.errors, -weight, sums.without[s])
-    for a in range(c if n_carriers < c else 0):
-        if carriers[a]:
-            gain = cells[OPEN_ONES, a, j] - cells[OPEN_ZEROS, a, j]
-            code_length.add_errors(costs, i, item.errors + gain, weight, sums.without_added[s, a])
-            code_length.add_errors(costs, i, item.errors, -weight, sums.without_added[s, a])
-
-
-@compiled()
-def sum_pattern(costs: Costs, cells: Ints, carry: Bools, used: Ints, s: int, sums: ModelSums) -> None:
-    """Add all items of pattern ``s`` to the sums, from the counts of its cells, (3, c, n)."""
-    for i in range(carry.shape[1]):
-        if carry[:, i].any():
-            add_to_model(costs, i, cells, i, carry[:, i], used, s, sums)
-
-
-@compiled()
 def score_pattern(
     costs: Costs, cells: Ints, carry: Bools, shown: Floats, errors: Ints, without: Ints, s: int, sums: ScoreSums
 ) -> None:
-    """Add all items of pattern ``s`` to the sums, from the counts of its cells, (3, c, n), and their evidence, (n,)."""
-    items = count_items(costs, carry)
-    for i in range(carry.shape[1]):
-        if carry[:, i].any():
-            item = ItemState(errors[i], without[i], shown[i])
-            least = min_item_evidence(costs.codes[i], items)
-            add_to_scores(costs, i, cells, i, carry[:, i], item, least, s, sums)
+    """Add all items of pattern ``s`` to the sums, from the counts of its cells, (3, c, n), and their evidence, (n,).
+
+    ``errors`` and ``without``, (n,), count the errors with and without the pattern.
+    """
+    native.score_pattern(costs, cells, carry, shown, errors, without, s, sums)
 
 
 @dataclass(frozen=True)
@@ -201,7 +135,7 @@ def model_length(used: Ints, sums: ModelSums, *, printed: bool) -> float:
 
 def null_length(costs: Costs, item_counts: Ints) -> float:
     """Return f of the model without patterns."""
-    return float(code_length.description_length(code_length.errors_code(costs, item_counts, NO_CODE)))
+    return float(native.length_without_patterns(costs, item_counts))
 
 
 def gains(used: Ints, sums: ModelSums, scores: ScoreSums) -> tuple[Floats, Floats]:
@@ -223,5 +157,4 @@ def gains(used: Ints, sums: ModelSums, scores: ScoreSums) -> tuple[Floats, Float
 
 
 def _length(counted: Floats, used: Ints, extra: Floats, errors: Floats) -> float:
-    code = np.array(code_length.patterns_code(counted, used, extra)) + errors
-    return float(code_length.description_length((float(code[0]), float(code[1]), float(code[2]))))
+    return float(native.length_of_model(counted, used, extra, errors))

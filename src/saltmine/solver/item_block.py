@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from saltmine import native
 from saltmine.arrays import Bools, Floats, Indices, Ints, Words
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
@@ -17,8 +18,7 @@ from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.code_length import NO_CODE, errors_code
 from saltmine.mdl.row_sizes import FrequencyBins, frequency_bins
 from saltmine.mdl.scores import ModelSums, ScoreSums, make_model_sums, make_score_sums
-from saltmine.solver import item_kernels as kernels
-from saltmine.solver.item_kernels import Plan
+from saltmine.solver.item_kernels import Carriers, Plan
 from saltmine.solver.kernels import make_data
 
 
@@ -71,44 +71,43 @@ class ItemBlock:
 
     def solve(self, plan: Plan) -> ModelSums:
         """Choose the items of every pattern for its rows, and sum up what comes of it."""
-        kernels.solve_items(self.data, plan, self.masks)
+        native.solve_items(self.data, plan, self.masks)
         return self.sum(plan)
 
     def sum(self, plan: Plan) -> ModelSums:
         """Sum up what f and the next plan need."""
         sums = make_model_sums(*plan.used.shape)
-        kernels.sum_items(self.data, plan, self.masks, sums)
+        native.sum_items(self.data, plan, self.masks, sums)
         return sums
 
     def score(self, plan: Plan) -> ScoreSums:
         """Sum up the evidence of every pattern, and what f would be without it."""
         sums = make_score_sums(*plan.used.shape)
-        kernels.score_items(self.data, plan, self.masks, sums)
+        native.score_items(self.data, plan, self.masks, sums)
         return sums
 
     def weigh(self, plan: Plan, total: float) -> Floats:
         """Return what every row saves by using every pattern, (R, 64 W)."""
         gains = np.zeros((len(plan.used), 64 * len(self.data.row_mask)))
-        kernels.weigh_all_rows(self.data, plan, self.masks, total, gains)
+        native.weigh_all_rows(self.data, plan, self.masks, total, gains)
         return gains
 
     def weigh_carriers(self, plan: Plan, total: float) -> Floats:
         """Return what every row would save by using every pattern if there were no other, (R, 64 W)."""
         gains = np.zeros((len(plan.used), 64 * len(self.data.row_mask)))
-        kernels.weigh_carriers(self.data, plan, self.masks, total, gains)
+        native.weigh_carriers(self.data, plan, self.masks, total, gains)
         return gains
 
-    def test_added(self, carriers: kernels.Carriers, wanted: Bools) -> tuple[Ints, Floats]:
+    def test_added(self, carriers: Carriers, wanted: Bools) -> tuple[Ints, Floats]:
         """Test what classes add to patterns, where ``wanted``, (R, c), among the rows that carry them.
 
-        Pattern, class and weight of every item, (k, 3), and the logarithm of its p-value, (k,).
+        Of the rows that carry a pattern, do more in this class have the item than in all others of their size? Returns
+        pattern, class and weight of every item, (k, 3), and the logarithm of its p-value, (k,).
         """
-        room = int(kernels.count_added(self.masks, len(wanted)))
-        entry, log_p = np.empty((room, 3), dtype=np.int64), np.empty(room)
-        count = kernels.test_added(self.data, carriers, self.masks, wanted, entry, log_p)
-        entry, log_p = entry[:count], log_p[:count]
-        entry[:, 2] = self.bits.weights.items[entry[:, 2]]
-        return entry, log_p
+        entries, log_p = native.test_added_items(self.data, carriers, self.masks, wanted)
+        entries = entries.reshape(-1, 3)
+        entries[:, 2] = self.bits.weights.items[entries[:, 2]]
+        return entries, log_p
 
     def clear_added(self, s: int, classes: Bools) -> None:
         """Take away what these classes add to pattern ``s``."""
