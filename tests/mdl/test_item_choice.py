@@ -57,13 +57,13 @@ def subsets_in_order_of_gain(cells, i, may_alter):
 @pytest.mark.parametrize("seed", range(6))
 def test_the_chosen_classes_are_the_best_of_those_that_are_allowed(seed, c):
     costs, cells, errors, rng = random_items(seed, c)
-    carriers, some = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
+    carriers = np.zeros(c, dtype=bool)
     kinds = set()
     for i in range(40):
         ratio, least = (rng.uniform(0, 1), -rng.uniform(0, 1)), rng.choice([-np.inf, 2.0])
         may_alter = rng.random(c) < 0.7
         terms = costs.counted, costs.cross, costs.codes[i], LOG_TOTAL
-        left = choose_carriers(terms, cells, i, errors[i], may_alter, ratio, least, carriers, some)
+        left = choose_carriers(terms, cells, i, errors[i], may_alter, ratio, least, carriers)
         allowed = [np.zeros(c, dtype=bool)]
         if shown(cells, i, ratio, np.ones(c)) >= least:
             allowed.append(np.ones(c, dtype=bool))
@@ -88,11 +88,11 @@ def test_the_chosen_classes_are_the_best_of_those_that_are_allowed(seed, c):
 def test_with_two_classes_no_choice_at_all_is_better_where_no_evidence_is_asked_for(seed):
     """Every subset is tried, not only those that the search looks at."""
     costs, cells, errors, _ = random_items(seed, 2)
-    carriers, some = np.zeros(2, dtype=bool), np.zeros(2, dtype=bool)
+    carriers = np.zeros(2, dtype=bool)
     everyone = np.ones(2, dtype=bool)
     for i in range(40):
         terms = costs.counted, costs.cross, costs.codes[i], LOG_TOTAL
-        choose_carriers(terms, cells, i, errors[i], everyone, (0.0, 0.0), -np.inf, carriers, some)
+        choose_carriers(terms, cells, i, errors[i], everyone, (0.0, 0.0), -np.inf, carriers)
         lengths = {
             subset: length(costs, cells, i, errors, subset)
             for subset in product([False, True], repeat=2)
@@ -107,11 +107,11 @@ def test_classes_are_alike_unless_they_differ():
     cells[OPEN_ONES, :, 0], cells[OPEN_ZEROS, :, 0] = [30, 6], [3, 20]
     cells[2] = cells[OPEN_ONES]
     costs = make_costs(np.array([60]), [100, 100], ones=6000)
-    carriers, some = np.zeros(2, dtype=bool), np.zeros(2, dtype=bool)
+    carriers = np.zeros(2, dtype=bool)
 
     def chosen(may_alter):
         terms = costs.counted, costs.cross, costs.codes[0], LOG_TOTAL
-        choose_carriers(terms, cells, 0, 40, np.array(may_alter), (1.0, -0.5), 0.0, carriers, some)
+        choose_carriers(terms, cells, 0, 40, np.array(may_alter), (1.0, -0.5), 0.0, carriers)
         return carriers.tolist()
 
     assert chosen([True, True]) == [True, False]

@@ -15,6 +15,7 @@ import numpy as np
 from saltmine import native
 from saltmine.arrays import Bools, Floats, Ints
 from saltmine.mdl.code_length import Costs
+from saltmine.mdl.typical import TYPICAL_SHARE
 
 # Densities that the evidence of a pattern is measured against: 1/20, ..., 19/20.
 DENSITIES = 20
@@ -122,7 +123,7 @@ def is_typical(used: int, n_rows: int) -> bool:
     >>> is_typical(40, 100), is_typical(39, 100)
     (True, False)
     """
-    return bool(native.is_typical(used, n_rows))
+    return used >= TYPICAL_SHARE * n_rows
 
 
 def evidence_from_sums(
