@@ -86,7 +86,7 @@ void PatternFit::count_item(const Word* column, const Word* covered, Take take) 
             ones += weights[w] * count_ones(cells & column[w]);
         };
         // Where most words have rows all are counted: that runs on several words at a time.
-        if (last - first < 2 * (part.end - part.begin)) {
+        if (last - first < 8 * (part.end - part.begin)) {
             for (Int w = first; w <= last; ++w) add(w);
         } else {
             for (Int j = part.begin; j < part.end; ++j) add(words_[j]);

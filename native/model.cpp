@@ -34,10 +34,10 @@ Model::Model(const Data& of, Array<const Int> item_counts, Int n_slots)
       n_words_(of.n_words()),
       class_words_((n_classes_ + 63) / 64),
       n_rows_(0),
-      mask_words_((n_slots + 63) / 64),
       class_of_word_(n_words_),
       every_class_(class_words_),
-      masks_(of.n_items() * mask_words_),
+      planes_(1, std::vector<Word>(of.columns.size())),
+      carried_(n_words_),
       scratch_(n_classes_) {
     for (Int a = 0; a < n_classes_; ++a) {
         n_rows_ += of.class_sizes[a];
@@ -152,16 +152,9 @@ void Model::make_room(Int count) {
 }
 
 void Model::grow(Int n_slots) {
-    Int words = mask_words_;
     if (static_cast<Int>(slots.size()) >= n_slots) return;
     slots.resize(n_slots);
     for (Pattern& slot : slots) slot.alike.resize(class_words_);
-    mask_words_ = (static_cast<Int>(slots.size()) + 63) / 64;
-    std::vector<Word> grown(data->n_items() * mask_words_);
-    for (Int i = 0; i < data->n_items(); ++i) {
-        std::copy_n(masks_.begin() + i * words, words, grown.begin() + i * mask_words_);
-    }
-    masks_ = std::move(grown);
 }
 
 Int Model::first_empty() const {
@@ -187,8 +180,9 @@ void Model::count_cells(const Pattern& pattern, bool is_there, std::size_t k, co
         bool carried = carries(pattern.items, k, part.a);
         const Word* of_others = (is_there && carried ? covered_twice.data() : covered.data()) + i * n_words_;
         Int open = 0, open_ones_here = 0, ones = 0;
-        for (Int j = part.begin; j < part.end; ++j) {
-            Int w = pattern.words[j], weight = data->row_weights[w];
+        // From the first word with rows to the last: that runs on several words at a time.
+        for (Int w = pattern.words[part.begin]; w <= pattern.words[part.end - 1]; ++w) {
+            Int weight = data->row_weights[w];
             Word rows = pattern.rows[w], open_here = rows & ~of_others[w];
             open += weight * count_ones(open_here);
             open_ones_here += weight * count_ones(open_here & column[w]);
@@ -229,49 +223,60 @@ void Model::put(Int s, std::vector<Word> rows, Items items) {
         Int i = pattern.items.numbers[k], before = errors[i];
         count_cells(pattern, false, k, parts, scratch_);
         pattern.extra += item_extra(pattern.items, k, parts, scratch_);
-        masks_[i * mask_words_ + s / 64] |= Word{1} << (s % 64);
         for (const Segment& part : parts) {
             if (!carries(pattern.items, k, part.a)) continue;
             Int open_ones_here = scratch_.open_ones[part.a], open_zeros_here = scratch_.open_zeros[part.a];
             errors[i] += open_zeros_here - open_ones_here;
             open_size[i] -= open_ones_here + open_zeros_here;
             open_ones[i] -= open_ones_here;
-            for (Int j = part.begin; j < part.end; ++j) {
-                Int w = pattern.words[j];
-                covered_twice[i * n_words_ + w] |= covered[i * n_words_ + w] & pattern.rows[w];
-                covered[i * n_words_ + w] |= pattern.rows[w];
-            }
+            cover(pattern, i, part);
         }
         change(errors_code, i, before, errors[i]);
     }
 }
 
-std::size_t Model::place_of(const Items& items, Int i) const {
-    return std::lower_bound(items.numbers.begin(), items.numbers.end(), i) - items.numbers.begin();
+// Count one pattern more in these cells: binary numbers are added plane by plane, until nothing is carried over.
+void Model::cover(const Pattern& pattern, Int i, const Segment& part) {
+    Int first = pattern.words[part.begin], end = pattern.words[part.end - 1] + 1;
+    Word *once = covered.data() + i * n_words_, *twice = covered_twice.data() + i * n_words_, *carried = carried_.data();
+    for (Int w = first; w < end; ++w) {
+        carried[w] = pattern.rows[w];
+        twice[w] |= once[w] & carried[w];
+        once[w] |= carried[w];
+    }
+    Word any = 1;
+    for (std::size_t k = 0; any != 0; ++k) {
+        if (k == planes_.size()) planes_.emplace_back(data->columns.size());
+        Word* plane = planes_[k].data() + i * n_words_;
+        any = 0;
+        for (Int w = first; w < end; ++w) {
+            Word both = plane[w] & carried[w];
+            plane[w] ^= carried[w];
+            carried[w] = both;
+            any |= both;
+        }
+    }
 }
 
-// Cells that the pattern covered alone are open now; those that it shared with one other are covered once.
-void Model::uncover(const Pattern& gone, std::size_t k, const Segment& part) {
-    Int i = gone.items.numbers[k];
-    others_.clear();
-    for (Int j = 0; j < mask_words_; ++j) {
-        for (Word left = masks_[i * mask_words_ + j]; left != 0; left &= left - 1) {
-            const Pattern& other = slots[64 * j + lowest_one(left)];
-            if (carries(other.items, place_of(other.items, i), part.a)) others_.push_back(other.rows.data());
+// Count one pattern less in these cells.
+void Model::uncover(const Pattern& pattern, Int i, const Segment& part) {
+    Int first = pattern.words[part.begin], end = pattern.words[part.end - 1] + 1;
+    Word *once = covered.data() + i * n_words_, *twice = covered_twice.data() + i * n_words_, *borrowed = carried_.data();
+    for (Int w = first; w < end; ++w) {
+        borrowed[w] = pattern.rows[w];
+        twice[w] = 0;
+    }
+    for (std::size_t k = 0; k < planes_.size(); ++k) {
+        Word* plane = planes_[k].data() + i * n_words_;
+        for (Int w = first; w < end; ++w) {
+            Word missing = ~plane[w] & borrowed[w];
+            plane[w] ^= borrowed[w];
+            borrowed[w] = missing;
+            if (k > 0) twice[w] |= plane[w];
         }
     }
-    for (Int j = part.begin; j < part.end; ++j) {
-        Int w = gone.words[j], at = i * n_words_ + w;
-        Word rows = gone.rows[w], once = 0, alone = rows & covered_twice[at];
-        covered[at] &= ~(rows & ~covered_twice[at]);
-        // Until two others are found everywhere.
-        for (std::size_t other = 0; alone != 0 && other < others_.size(); ++other) {
-            Word by_other = others_[other][w];
-            alone &= ~(once & by_other);
-            once |= by_other;
-        }
-        covered_twice[at] &= ~alone;
-    }
+    const Word* ones = planes_[0].data() + i * n_words_;
+    for (Int w = first; w < end; ++w) once[w] = ones[w] | twice[w];
 }
 
 void Model::take_out(Int s) {
@@ -280,14 +285,13 @@ void Model::take_out(Int s) {
     for (std::size_t k = 0; k < pattern.items.size(); ++k) {
         Int i = pattern.items.numbers[k], before = errors[i];
         count_cells(pattern, true, k, parts, scratch_);
-        masks_[i * mask_words_ + s / 64] &= ~(Word{1} << (s % 64));
         for (const Segment& part : parts) {
             if (!carries(pattern.items, k, part.a)) continue;
             Int open_ones_here = scratch_.open_ones[part.a], open_zeros_here = scratch_.open_zeros[part.a];
             errors[i] += open_ones_here - open_zeros_here;
             open_size[i] += open_ones_here + open_zeros_here;
             open_ones[i] += open_ones_here;
-            uncover(pattern, k, part);
+            uncover(pattern, i, part);
         }
         change(errors_code, i, before, errors[i]);
     }
@@ -297,6 +301,54 @@ void Model::take_out(Int s) {
     pattern.used = 0;
     pattern.extra = 0.0;
     pattern.version = 0;
+}
+
+Backup Model::keep(const std::vector<Int>& patterns) const {
+    Backup kept;
+    kept.slots = patterns;
+    for (Int s : patterns) {
+        kept.patterns.push_back(slots[s]);
+        const auto& numbers = slots[s].items.numbers;
+        kept.items.insert(kept.items.end(), numbers.begin(), numbers.end());
+    }
+    std::sort(kept.items.begin(), kept.items.end());
+    kept.items.erase(std::unique(kept.items.begin(), kept.items.end()), kept.items.end());
+    auto add_words = [&](const std::vector<Word>& cells, Int i) {
+        kept.words.insert(kept.words.end(), cells.begin() + i * n_words_, cells.begin() + (i + 1) * n_words_);
+    };
+    kept.words.reserve(kept.items.size() * n_words_ * (2 + planes_.size()));
+    for (std::int32_t i : kept.items) {
+        kept.counts.insert(kept.counts.end(), {errors[i], open_size[i], open_ones[i]});
+        add_words(covered, i);
+        add_words(covered_twice, i);
+        for (const std::vector<Word>& plane : planes_) add_words(plane, i);
+    }
+    kept.n_planes = planes_.size();
+    kept.code = errors_code;
+    return kept;
+}
+
+void Model::restore(const Backup& kept) {
+    for (std::size_t k = 0; k < kept.slots.size(); ++k) slots[kept.slots[k]] = kept.patterns[k];
+    auto words = kept.words.begin();
+    auto take_words = [&](std::vector<Word>& cells, Int i) {
+        std::copy_n(words, n_words_, cells.begin() + i * n_words_);
+        words += n_words_;
+    };
+    for (std::size_t k = 0; k < kept.items.size(); ++k) {
+        Int i = kept.items[k];
+        errors[i] = kept.counts[3 * k];
+        open_size[i] = kept.counts[3 * k + 1];
+        open_ones[i] = kept.counts[3 * k + 2];
+        take_words(covered, i);
+        take_words(covered_twice, i);
+        for (std::size_t plane = 0; plane < kept.n_planes; ++plane) take_words(planes_[plane], i);
+        // Planes that came later had nothing to count then.
+        for (std::size_t plane = kept.n_planes; plane < planes_.size(); ++plane) {
+            std::fill_n(planes_[plane].begin() + i * n_words_, n_words_, 0);
+        }
+    }
+    errors_code = kept.code;
 }
 
 }  // namespace saltmine

@@ -54,6 +54,17 @@ struct ErrorsCode {
     Int total = 0, weight = 0, length = 0;
 };
 
+// Patterns, and the items that they touch as they were.
+struct Backup {
+    std::vector<Int> slots;
+    std::vector<Pattern> patterns;
+    std::vector<std::int32_t> items;
+    std::vector<Word> words;  // covered cells of these items, all planes
+    std::vector<Int> counts;  // errors, open cells and ones among them
+    std::size_t n_planes;
+    ErrorsCode code;
+};
+
 class Model {
 public:
     Model(const Data& data, Array<const Int> item_counts, Int n_slots);
@@ -104,6 +115,9 @@ public:
     std::vector<Int> patterns() const;
     void put(Int s, std::vector<Word> rows, Items items);
     void take_out(Int s);
+    // Keep these patterns and what they touch; put everything back once they and whatever came in their place are out.
+    Backup keep(const std::vector<Int>& patterns) const;
+    void restore(const Backup& kept);
 
     // The open cells of item number k of a pattern in the rows of some class; of pattern s of the model or a new one.
     Word open_cells(const Pattern& pattern, bool is_there, bool carried, Int i, Int w) const {
@@ -120,17 +134,17 @@ public:
     }
 
 private:
-    Int n_classes_, n_words_, class_words_, n_rows_, mask_words_;
+    Int n_classes_, n_words_, class_words_, n_rows_;
     std::vector<Int> class_of_word_;
     std::vector<Word> every_class_;
-    std::vector<Word> masks_;  // (n, mask_words_): patterns that carry an item in any class
+    // How many patterns cover every cell, as binary numbers: plane k has bit k of all of them, (n, W).
+    std::vector<std::vector<Word>> planes_;
+    std::vector<Word> carried_;  // scratch of `cover` and `uncover`
     CellCounts scratch_;
 
-    std::vector<const Word*> others_;  // scratch of `uncover`: rows of other patterns that carry an item
-
-    void uncover(const Pattern& gone, std::size_t k, const Segment& part);
+    void cover(const Pattern& pattern, Int i, const Segment& part);
+    void uncover(const Pattern& pattern, Int i, const Segment& part);
     double item_extra(const Items& items, std::size_t k, const std::vector<Segment>& parts, const CellCounts& cells) const;
-    std::size_t place_of(const Items& items, Int i) const;
 };
 
 }  // namespace saltmine

@@ -48,12 +48,13 @@ Search::Search(std::shared_ptr<const Problem> problem, Int n_slots)
 
 // ---------------------------------------------------------------------- one exchange
 
-bool Search::fit(Int s, const Rows& start) {
+// Fit a pattern into the empty slot s; unless f gets below the limit, there is none.
+bool Search::fit(Int s, const Rows& start, double limit) {
     Int c = problem_->data.n_classes();
     std::vector<std::uint8_t> may_alter(c);
     for (Int a = 0; a < c; ++a) may_alter[a] = problem_->may_alter && !has_bit(model.slots[s].alike[a / 64], a % 64);
     FitRule rule{reinterpret_cast<const bool*>(may_alter.data()), model.slots[s].sort == TYPICAL, ROUNDS};
-    if (!std::isfinite(fitting_.fit(model, s, start, rule))) return false;
+    if (!(fitting_.fit(model, s, start, rule) < limit)) return false;
     model.put(s, fitting_.rows, fitting_.items);
     return true;
 }
@@ -78,24 +79,13 @@ bool Search::keep_shown(Int s) {
     if (!weak) return true;
     Rows start = pattern.rows;
     model.take_out(s);
-    return fit(s, start);
-}
-
-void Search::restore(const std::vector<Kept>& kept, double before) {
-    for (const Kept& old : kept) {
-        model.put(old.slot, old.pattern.rows, old.pattern.items);
-        model.slots[old.slot].alike = old.pattern.alike;
-        model.slots[old.slot].sort = old.pattern.sort;
-        model.slots[old.slot].version = old.pattern.version;
-    }
-    length = before;
+    return fit(s, start, INF);
 }
 
 bool Search::replace(const std::vector<Int>& old, const std::vector<Rows>& starts, const Exchange& how) {
     model.make_room(static_cast<Int>(starts.size()));
     double before = length;
-    std::vector<Kept> kept;
-    for (Int s : old) kept.push_back(keep(s));
+    Backup kept = model.keep(old);
     for (Int s : old) model.take_out(s);
     if (old.size() != 1 || starts.size() != 1) {
         for (Int s : old) {
@@ -105,7 +95,7 @@ bool Search::replace(const std::vector<Int>& old, const std::vector<Rows>& start
     }
     std::vector<Int> made;
     bool fitted = true;
-    for (const Rows& start : starts) {
+    for (std::size_t k = 0; k < starts.size(); ++k) {
         Int s = -1;
         for (Int slot : old) {
             if (s < 0 && !contains(made, slot)) s = slot;
@@ -115,7 +105,9 @@ bool Search::replace(const std::vector<Int>& old, const std::vector<Rows>& start
             std::fill(model.slots[s].alike.begin(), model.slots[s].alike.end(), 0);
             model.slots[s].sort = how.new_sort;
         }
-        fitted = fit(s, start);
+        // With the last of them f is known before it is put in.
+        bool decides = k + 1 == starts.size() && !how.force;
+        fitted = fit(s, starts[k], decides ? before + how.slack - LEAST : INF);
         if (fitted) {
             made.push_back(s);
             fitted = !how.test || pattern_evidence(s) >= -problem_->log_alpha;
@@ -138,7 +130,8 @@ bool Search::replace(const std::vector<Int>& old, const std::vector<Rows>& start
     for (Int s : made) {
         if (model.slots[s].used > 0) model.take_out(s);
     }
-    restore(kept, before);
+    model.restore(kept);
+    length = before;
     return false;
 }
 
@@ -341,8 +334,9 @@ bool Search::try_without(Int s) {
     }
     double before = length;
     Word n_changes = model.n_changes;
-    std::vector<Kept> kept{keep(s)};
-    for (Int t : nearby) kept.push_back(keep(t));
+    std::vector<Int> touched{s};
+    touched.insert(touched.end(), nearby.begin(), nearby.end());
+    Backup kept = model.keep(touched);
     model.take_out(s);
     update();
     for (Int t : nearby) refit_one(t, false);
@@ -350,8 +344,9 @@ bool Search::try_without(Int s) {
     for (Int t : nearby) {
         if (model.slots[t].used > 0) model.take_out(t);
     }
-    restore(kept, before);
+    model.restore(kept);
     model.n_changes = n_changes;
+    length = before;
     return false;
 }
 

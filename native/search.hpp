@@ -84,10 +84,6 @@ public:
     std::vector<Int> touched(const std::vector<Int>& changed) const;
 
 private:
-    struct Kept {
-        Int slot;
-        Pattern pattern;
-    };
     // What two patterns have in common.
     struct Common {
         Int items, rows;
@@ -99,9 +95,7 @@ private:
     Watch watch_;
     std::vector<std::unique_ptr<Search>> copies_;
 
-    Kept keep(Int s) const { return {s, model.slots[s]}; }
-    void restore(const std::vector<Kept>& kept, double before);
-    bool fit(Int s, const Rows& start);
+    bool fit(Int s, const Rows& start, double limit);
     bool keep_shown(Int s);
     bool refit_one(Int s, bool trim);
     Attempt attempt_on(const std::vector<Int>& patterns) const;
