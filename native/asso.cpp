@@ -7,6 +7,7 @@
 #include "poll.hpp"
 
 namespace saltmine {
+namespace {
 
 // The cells that no pattern covers yet, and what covering them is worth.
 struct OpenCells {
@@ -14,6 +15,8 @@ struct OpenCells {
     Array<const Int> class_of;       // (m,)
     double w_plus, w_minus;          // gain of a covered one, and cost of a covered zero
 };
+
+}  // namespace
 
 template <>
 struct From<OpenCells> {
@@ -123,7 +126,8 @@ void associate(Matrix<const Word> columns, Int begin, Int end, double tau, Int f
         if (rows == 0) continue;
         for (Int j = 0; j < columns.shape[0]; ++j) {
             const Int both = count_both(column, &columns(j, 0));
-            // A quotient rounds as the tau that a user writes does: 3 of 10 rows are 0.3, but 10 times 0.3 may not be 3.
+            // A quotient rounds as the tau that a user writes does: 3 of 10 rows are 0.3, but 10 times 0.3 may not be
+            // 3.
             const bool associated = static_cast<double>(both) / static_cast<double>(rows) >= tau;
             candidates(i, j / 64) |= static_cast<Word>(associated) << j % 64;
         }

@@ -125,8 +125,7 @@ public:
         if (place_ == count_) throw std::invalid_argument("too few arguments");
         const Packed& argument = packed_[place_++];
         if (argument.kind != kind) {
-            throw std::invalid_argument(
-                "argument " + std::to_string(place_) + " is of kind " + static_cast<char>(argument.kind) + ", not " + kind);
+            refuse(std::string("is of kind ") + static_cast<char>(argument.kind) + ", not " + kind);
         }
         return argument;
     }
@@ -195,7 +194,7 @@ struct From<View<T, N>> {
                         kind_of<std::remove_const_t<T>>() + std::to_string(sizeof(T)));
         }
         if (array.dimensions != N) from.refuse("has another number of dimensions than " + std::to_string(N));
-        if (!array.has(USABLE)) from.refuse("is not in C order");
+        if (!array.has(USABLE)) from.refuse("is not a plain array in C order");
         if (!std::is_const_v<T> && !array.has(ArrayInterface::WRITEABLE)) from.refuse("may not be written to");
         View<T, N> view;
         view.data = static_cast<T*>(array.data);

@@ -10,6 +10,7 @@
 #include "poll.hpp"
 
 namespace saltmine {
+namespace {
 
 // The data, the patterns, and which rows use which of them.
 struct Cover {
@@ -24,6 +25,17 @@ struct Cover {
     Array<const Int> items;
 };
 
+// The parts of the code lengths that estimates of gains need.
+struct CodeCosts {
+    Matrix<const bool> subsets;         // (J, c): classes of every pattern set
+    Array<const double> log_gamma;      // (largest class + 1,): log of Gamma(k + 1/2) / Gamma(1/2)
+    Array<const double> integers;       // (n + 1,): universal code of the integers
+    Array<const double> totals;         // (c,): uses of all patterns, plus half the size of the coding set
+    Array<const double> normalisation;  // (c,): change of the normalisation of the code by one more pattern
+};
+
+}  // namespace
+
 template <>
 struct From<Cover> {
     static Cover take(Arguments& from) {
@@ -33,15 +45,6 @@ struct From<Cover> {
                 From<Array<const Int>>::take(from),   From<Array<const double>>::take(from),
                 From<Array<const Int>>::take(from)};
     }
-};
-
-// The parts of the code lengths that estimates of gains need.
-struct CodeCosts {
-    Matrix<const bool> subsets;         // (J, c): classes of every pattern set
-    Array<const double> log_gamma;      // (largest class + 1,): log of Gamma(k + 1/2) / Gamma(1/2)
-    Array<const double> integers;       // (n + 1,): universal code of the integers
-    Array<const double> totals;         // (c,): uses of all patterns, plus half the size of the coding set
-    Array<const double> normalisation;  // (c,): change of the normalisation of the code by one more pattern
 };
 
 template <>
