@@ -80,14 +80,26 @@ void leave_out(Data data, BlockState state, Int s, Array<const Int> items, Witho
 // Count open ones, open zeros and all ones among the rows, (3, c, n), for these items; others stay as they are.
 void count_cells(Data data, Matrix<const Word> open_cells, Array<const Word> rows, Array<const Int> items,
                  View<Int, 3> cells) {
+    // A pattern of few rows has none in most words, and in most of many classes.
+    struct Range {
+        Int begin, end;
+    };
+    std::vector<Range> used;
+    for (Int a = 0; a < data.n_classes(); ++a) {
+        Int begin = data.edges[a], end = data.edges[a + 1];
+        while (begin < end && rows[begin] == 0) ++begin;
+        while (begin < end && rows[end - 1] == 0) --end;
+        used.push_back({begin, end});
+    }
     for (Int i : items) {
+        const Word *column = data.column(i), *open_of_item = open_cells.data + i * data.n_words();
         for (Int a = 0; a < data.n_classes(); ++a) {
             Int open = 0, open_ones = 0, ones = 0;
-            for (Int w = data.edges[a]; w < data.edges[a + 1]; ++w) {
-                Word column = data.columns(i, w) & rows[w], open_here = open_cells(i, w) & rows[w];
+            for (Int w = used[a].begin; w < used[a].end; ++w) {
+                Word having = column[w] & rows[w], open_here = open_of_item[w] & rows[w];
                 open += data.row_weights[w] * count_ones(open_here);
-                open_ones += data.row_weights[w] * count_ones(open_here & column);
-                ones += data.row_weights[w] * count_ones(column);
+                open_ones += data.row_weights[w] * count_ones(open_here & having);
+                ones += data.row_weights[w] * count_ones(having);
             }
             cells(OPEN_ONES, a, i) = open_ones;
             cells(OPEN_ZEROS, a, i) = open - open_ones;

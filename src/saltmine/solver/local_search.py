@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from saltmine import native
 from saltmine.arrays import Bools, Floats, Ints, Words
@@ -211,7 +210,8 @@ class LocalSearch:
             items = self.carry(s)[using].astype(np.int64)
             shared, size = (items * self.data.costs.weights) @ items.T, items @ self.data.costs.weights
             linked = shared >= np.maximum(2, SHARED * np.maximum.outer(size, size))
-            n_groups, group = connected_components(linked, directed=False)
+            group = _groups(linked)
+            n_groups = int(group.max(initial=-1)) + 1
             room = max_rank is None or self.count_found() - 1 + n_groups <= max_rank
             if n_groups > 1 and room:
                 starts = [self._rows_of(s, np.asarray(using)[group == k]) for k in range(n_groups)]
@@ -434,6 +434,18 @@ class LocalSearch:
             start = np.bitwise_and.reduce(self.data.columns[contrast.items], axis=0)
             added |= bool(native.search_add_fixed(self._search, carry, start))
         return added
+
+
+def _groups(linked: Bools) -> Ints:
+    """Number the groups of classes that are linked with each other, directly or by others; (c, c) gives (c,)."""
+    group = np.full(len(linked), -1)
+    for a in range(len(linked)):
+        if group[a] < 0:
+            members = np.arange(len(linked)) == a
+            while (more := linked[members].any(axis=0) & ~members).any():
+                members |= more
+            group[members] = group.max() + 1
+    return group
 
 
 def _make_strata(bits: BitMatrix) -> Words:
