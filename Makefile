@@ -34,19 +34,13 @@ $(VENV)/.native: $(NATIVE) | $(VENV)/.made
 	$(BIN)/python native/build.py
 	@touch $@
 
-# numba keeps compiled functions beside their sources and looks for changes in the function's own file only, not in the
-# files of the functions that it calls: all of them are dropped when any source changes.
-$(VENV)/.compiled: $(shell find src -name '*.py')
-	@find src -name '*.nb?' -delete
-	@mkdir -p $(VENV) && touch $@
-
 demo: $(VENV)/.report $(VENV)/.native ## Find patterns in handwritten digits, 3 against 8; writes a picture and a report to out/demo
 	$(BIN)/saltmine demo --output out/demo
 
-test: $(READY) $(VENV)/.compiled ## Run all tests
+test: $(READY) ## Run all tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-test-fast: $(READY) $(VENV)/.compiled ## Run the tests that need no cluster and no browser and take less than about a second each
+test-fast: $(READY) ## Run the tests that need no cluster and no browser and take less than about a second each
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow and not cluster and not browser"
 
 lint: $(VENV)/.dev ## Check style, types, and that layers import only from layers below them
@@ -95,7 +89,7 @@ reproduce: $(READY) ## Run an experiment of the paper; without EXPERIMENT=..., l
 results-page: $(READY) ## Write docs/results.md from the runs stored in experiments/results
 	$(BIN)/python -m experiments.results_page
 
-same-models: $(READY) $(VENV)/.compiled ## Digest all fitted arrays, and compare with BEFORE=file; see CONTRIBUTING
+same-models: $(READY) ## Digest all fitted arrays, and compare with BEFORE=file; see CONTRIBUTING
 	$(BIN)/python -m benchmarks.same_models $(if $(BEFORE),--compare $(BEFORE),-o out/models.json)
 
 wheel-check: $(VENV)/.dev ## Install the wheel into an empty environment and time its import

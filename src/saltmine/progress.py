@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +10,6 @@ from saltmine.nouns import counted
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
-
-
-# What is shown while compiled code is made, which is kept for later.
-COMPILING = "compiling, once per installation"
 
 
 @dataclass(frozen=True)
@@ -70,26 +64,6 @@ Listener = Callable[[Progress], object]
 OnStep = Callable[[int, float, float], None]
 
 
-@contextmanager
-def while_compiling(tell: Callable[[], None]) -> Iterator[None]:
-    """Call ``tell`` whenever a function begins to be compiled, as nothing else can be told meanwhile."""
-    # Methods without compiled code do not wait for it.
-    event = sys.modules.get("numba.core.event")
-    if event is None:
-        yield
-        return
-
-    class Told(event.Listener):  # type: ignore[misc,name-defined]
-        def on_start(self, event: object) -> None:
-            tell()
-
-        def on_end(self, event: object) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Told()):
-        yield
-
-
 class ProgressBar:
     """A progress bar per restart on standard error, shown while the context is open."""
 
@@ -106,23 +80,13 @@ class ProgressBar:
         columns = (TextColumn("{task.description}"), rank, bar, step, value, TimeElapsedColumn(), left)
         self._bar = Bar(*columns, console=Console(stderr=True))
         self._lines: dict[int, TaskID] = {}
-        self._open = ExitStack()
 
     def __enter__(self) -> ProgressBar:
         self._bar.start()
-        self._open.enter_context(while_compiling(self._tell_compiling))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
         self._bar.stop()
-
-    def _tell_compiling(self) -> None:
-        """Say what takes the time of a first fit, until the search goes on."""
-        if not self._lines:
-            self._lines[0] = self._bar.add_task(self._titles[0], total=1.0, rank="", step="", value="", left="")
-        for line in self._lines.values():
-            self._bar.update(line, step=COMPILING, value="", left="")
 
     def show(self, now: Progress) -> None:
         """Update the bar of the restart."""

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 from saltmine import CSalt, Primp
-from saltmine.compiled import compiled
 from saltmine.datasets import make_class_patterns, make_planted
 from saltmine.fitted.summary import Summary
 from saltmine.metrics import alteration_recall, class_rank, f_measure
@@ -236,12 +235,6 @@ def test_short_runs_are_still_runs(planted, settings):
     # Every start has 80 iterations at most.
     assert 1 <= model.n_iter_ <= 80 * MOST_STARTS
     assert model.n_components_ >= 1
-
-
-def test_functions_are_compiled_also_where_nothing_can_be_kept_on_disk():
-    namespace = {}
-    exec("def double(x):\n    return 2 * x", namespace)  # a function of no file, for which numba has no place
-    assert compiled()(namespace["double"])(21) == 42
 
 
 @pytest.mark.parametrize("seed", range(4))
