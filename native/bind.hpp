@@ -1,8 +1,8 @@
 // Functions that Python calls: arguments are checked and given to an ordinary C++ function.
 //
-// Python packs every argument into eight 64-bit numbers (see saltmine/native.py): an array is its type, its number of
-// dimensions, its address and its shape; a number is itself. No header of Python or numpy is needed, so one build serves
-// every version of Python.
+// Python packs every argument into two 64-bit numbers (see saltmine/native.py): what it is, and its value or where it
+// is. Of an array that is numpy's description of it. No header of Python or numpy is needed, so one build serves every
+// version of Python.
 #pragma once
 
 #include <array>
@@ -15,6 +15,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "python.hpp"
 
 namespace saltmine {
 
@@ -72,13 +74,36 @@ Array<const T> view(const std::vector<T>& values) {
 // ---------------------------------------------------------------------- arguments
 
 struct Packed {
-    Int kind;  // a letter: numpy's of an array, 'I' of a whole number, 'D' of a real one, 'O' of an object
-    Int dimensions;
-    Int writable;
-    Int value;  // address or number
-    Int shape[4];
+    Int kind;   // a letter: 'A' of an array, 'I' of a whole number, 'D' of a real one, 'O' of an object
+    Int value;  // the number, or an address
 };
 
+// What numpy tells about an array: the struct of its array interface, which all of its versions have.
+struct ArrayInterface {
+    enum { IN_C_ORDER = 0x1, ALIGNED = 0x100, BYTES_IN_ORDER = 0x200, WRITEABLE = 0x400 };
+
+    int version;
+    int dimensions;
+    char kind;
+    int item_size;
+    int flags;
+    std::intptr_t* shape;
+    std::intptr_t* strides;
+    void* data;
+    void* description;
+
+    bool has(int flag) const { return (flags & flag) == flag; }
+};
+
+// The letter that the interface has for a type: with the size of an item it says which one it is.
+template <class T>
+constexpr char kind_of() {
+    if constexpr (std::is_same_v<T, bool>) return 'b';
+    if constexpr (std::is_floating_point_v<T>) return 'f';
+    return std::is_signed_v<T> ? 'i' : 'u';
+}
+
+// The letter of a type in results.
 template <class T>
 constexpr char letter() {
     using Plain = std::remove_const_t<T>;
@@ -100,10 +125,20 @@ public:
         if (place_ == count_) throw std::invalid_argument("too few arguments");
         const Packed& argument = packed_[place_++];
         if (argument.kind != kind) {
-            throw std::invalid_argument(
-                "argument " + std::to_string(place_) + " is of kind " + static_cast<char>(argument.kind) + ", not " + kind);
+            refuse(std::string("is of kind ") + static_cast<char>(argument.kind) + ", not " + kind);
         }
         return argument;
+    }
+    const ArrayInterface& next_array() { return array(next('A')); }
+
+    // Whether the next argument is an array of this type.
+    template <class T>
+    bool array_comes() const {
+        return place_ < count_ && packed_[place_].kind == 'A' && holds<T>(array(packed_[place_]));
+    }
+    template <class T>
+    static bool holds(const ArrayInterface& array) {
+        return array.kind == kind_of<std::remove_const_t<T>>() && array.item_size == sizeof(T);
     }
     void done() const {
         if (place_ != count_) throw std::invalid_argument("too many arguments");
@@ -113,6 +148,11 @@ public:
     }
 
 private:
+    static const ArrayInterface& array(const Packed& argument) {
+        void* capsule = reinterpret_cast<void*>(argument.value);
+        return *static_cast<const ArrayInterface*>(interpreter.capsule_pointer(capsule, nullptr));
+    }
+
     const Packed* packed_;
     Int count_, place_ = 0;
 };
@@ -144,12 +184,19 @@ struct From<T*> {
 template <class T, int N>
 struct From<View<T, N>> {
     static View<T, N> take(Arguments& from) {
-        const Packed& argument = from.next(letter<T>());
-        if (argument.dimensions != N) from.refuse("has another number of dimensions than " + std::to_string(N));
-        if (!std::is_const_v<T> && !argument.writable) from.refuse("may not be written to");
+        constexpr int USABLE =
+            ArrayInterface::IN_C_ORDER | ArrayInterface::ALIGNED | ArrayInterface::BYTES_IN_ORDER;
+        const ArrayInterface& array = from.next_array();
+        if (!Arguments::holds<T>(array)) {
+            from.refuse(std::string("is an array of ") + array.kind + std::to_string(array.item_size) + ", not " +
+                        kind_of<std::remove_const_t<T>>() + std::to_string(sizeof(T)));
+        }
+        if (array.dimensions != N) from.refuse("has another number of dimensions than " + std::to_string(N));
+        if (!array.has(USABLE)) from.refuse("is not a plain array in C order");
+        if (!std::is_const_v<T> && !array.has(ArrayInterface::WRITEABLE)) from.refuse("may not be written to");
         View<T, N> view;
-        view.data = reinterpret_cast<T*>(argument.value);
-        for (int d = 0; d < N; ++d) view.shape[d] = argument.shape[d];
+        view.data = static_cast<T*>(array.data);
+        for (int d = 0; d < N; ++d) view.shape[d] = array.shape[d];
         return view;
     }
 };
@@ -203,6 +250,7 @@ void call(R (*function)(T...), Arguments& from, Result& result) {
     // Braces: arguments are taken from left to right.
     std::tuple<std::decay_t<T>...> values{From<std::decay_t<T>>::take(from)...};
     from.done();
+    WithoutLock other_threads_may_run;
     if constexpr (std::is_void_v<R>) {
         std::apply(function, values);
     } else {
@@ -210,7 +258,8 @@ void call(R (*function)(T...), Arguments& from, Result& result) {
     }
 }
 
-// Returns 0; 1 for wrong arguments, 2 without memory, 3 where Python has an exception, 4 for anything else.
+// Called with the lock of Python. Returns 0; 1 for wrong arguments, 2 without memory, 3 where Python has an exception,
+// 4 for anything else.
 template <class F>
 int guarded(F function, const Packed* packed, Int count, Result* result) noexcept {
     try {

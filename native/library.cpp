@@ -1,47 +1,21 @@
 // What Python needs of the library itself.
-#include "poll.hpp"
+#include "bind.hpp"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
 
-#if defined(_WIN32)
-extern "C" __declspec(dllimport) unsigned long __stdcall GetCurrentThreadId();
-#else
-#include <pthread.h>
-#endif
-
 namespace saltmine {
-namespace {
-
-using Poll = int (*)();
-
-Poll poll_python = nullptr;
-Word main_thread = 0;
-
-// As threading.get_ident says it in Python.
-Word this_thread() {
-#if defined(_WIN32)
-    return GetCurrentThreadId();
-#else
-    return (Word)pthread_self();
-#endif
+Interpreter interpreter;
 }
 
-}  // namespace
-
-bool is_interrupted() { return poll_python != nullptr && this_thread() == main_thread && poll_python() != 0; }
-
-}  // namespace saltmine
+SALTMINE_VISIBLE void saltmine_set_interpreter(const saltmine::Interpreter* interpreter) noexcept {
+    saltmine::interpreter = *interpreter;
+}
 
 SALTMINE_VISIBLE const char* saltmine_failure() noexcept { return saltmine::failure.c_str(); }
 
 SALTMINE_VISIBLE void saltmine_free(void* address) noexcept { ::operator delete(address); }
-
-SALTMINE_VISIBLE void saltmine_set_poll(saltmine::Poll poll, saltmine::Word main_thread) noexcept {
-    saltmine::poll_python = poll;
-    saltmine::main_thread = main_thread;
-}
 
 #if defined(__x86_64__) || defined(__i386__)
 

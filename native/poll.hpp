@@ -7,9 +7,6 @@
 
 namespace saltmine {
 
-// Returns whether Python has an exception to raise. Python handles signals in its main thread: others have none.
-bool is_interrupted();
-
 // Asks Python at most twenty times a second. For the thread that Python called only.
 class Watch {
 public:
@@ -17,7 +14,8 @@ public:
         auto now = std::chrono::steady_clock::now();
         if (now < next_) return;
         next_ = now + std::chrono::milliseconds(50);
-        if (is_interrupted()) throw Interrupted();
+        WithLock lock;
+        if (interpreter.check_signals() != 0) throw Interrupted();
     }
 
 private:

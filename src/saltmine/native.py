@@ -7,13 +7,11 @@ what does not fit is a TypeError. The interpreter lock is released during a call
 from __future__ import annotations
 
 import ctypes
-import os
 import platform
 import struct
 import sys
-import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +36,18 @@ _LETTERS = {
     )
 }
 _DTYPES = {code: dtype for dtype, code in _LETTERS.items()}
-_NUMBER, _REAL, _OBJECT, _TRUTH = ord("I"), ord("D"), ord("O"), ord("T")
-_NO_SHAPE = (0, 0, 0, 0)
-# Numbers of a packed argument, and of a result: how many values, and their kinds, values and lengths.
-_WORDS, _RESULTS = 8, 8
+_ARRAY, _NUMBER, _REAL, _OBJECT, _TRUTH = map(ord, "AIDOT")
+# The most values of a result.
+_RESULTS = 8
+# Functions of the interpreter that the library calls, in the order of its struct of them.
+_FUNCTIONS = (
+    "PyCapsule_GetPointer",
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+    "PyGILState_Ensure",
+    "PyGILState_Release",
+    "PyErr_CheckSignals",
+)
 _bits_of = struct.Struct("d").pack
 _number_of = struct.Struct("q").unpack
 
@@ -69,26 +75,25 @@ class _Address(int):
     """The address of an object of the library."""
 
 
-def _pack(value: Any, packed: list[int]) -> None:
-    """Add an argument, or every field of a tuple."""
-    if isinstance(value, np.ndarray):
-        letter, shape = _LETTERS.get(value.dtype), value.shape
-        if letter is None or len(shape) > len(_NO_SHAPE) or not value.flags.c_contiguous:
-            raise TypeError(f"an array of {value.dtype} with shape {shape} and strides {value.strides}")
-        packed += (letter, len(shape), value.flags.writeable, value.ctypes.data, *shape, *_NO_SHAPE[len(shape) :])
-    elif isinstance(value, tuple):
-        for part in value:
-            _pack(part, packed)
-    elif isinstance(value, Handle):
-        packed += (_OBJECT, 0, 0, value.address, *_NO_SHAPE)
-    elif isinstance(value, _Address):
-        packed += (_OBJECT, 0, 0, int(value), *_NO_SHAPE)
-    elif isinstance(value, int | np.integer | np.bool_):
-        packed += (_NUMBER, 0, 0, int(value), *_NO_SHAPE)
-    elif isinstance(value, float | np.floating):
-        packed += (_REAL, 0, 0, *_number_of(_bits_of(value)), *_NO_SHAPE)
-    else:
-        raise TypeError(f"a {type(value).__name__}")
+def _pack(values: tuple[Any, ...], packed: list[int], kept: list[Any]) -> None:
+    """Add arguments, tuples field by field; ``kept`` has to live as long as the call."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            capsule = value.__array_struct__
+            kept.append(capsule)
+            packed += (_ARRAY, id(capsule))
+        elif isinstance(value, tuple):
+            _pack(value, packed, kept)
+        elif isinstance(value, Handle):
+            packed += (_OBJECT, value.address)
+        elif isinstance(value, _Address):
+            packed += (_OBJECT, int(value))
+        elif isinstance(value, int | np.integer | np.bool_):
+            packed += (_NUMBER, int(value))
+        elif isinstance(value, float | np.floating):
+            packed += (_REAL, *_number_of(_bits_of(value)))
+        else:
+            raise TypeError(f"a {type(value).__name__}")
 
 
 def _unpack(result: _Result, k: int) -> Any:
@@ -112,52 +117,24 @@ def _take_array(dtype: np.dtype[Any], address: int, length: int) -> NDArray[Any]
     return copy
 
 
-def _load() -> ctypes.CDLL:
+def _load() -> ctypes.PyDLL:
     file = Path(__file__).with_name(_FILE)
     if not file.is_file():
         raise ImportError(f"{file.name} is missing: install saltmine again, or run `python native/build.py`")
+    # Functions are called with the lock, and give it back while they compute; what a signal raises there is raised.
     try:
-        library = ctypes.CDLL(str(file))
+        library = ctypes.PyDLL(str(file))
     except OSError as problem:
         raise ImportError(f"{file.name} cannot be loaded: install saltmine again on this machine ({problem})") from None
     library.saltmine_failure.restype = library.saltmine_missing.restype = ctypes.c_char_p
     if missing := library.saltmine_missing().decode():
         raise ImportError(f"saltmine was built for a processor with {missing}: install it again on this machine")
+    addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in _FUNCTIONS]
+    library.saltmine_set_interpreter((ctypes.c_void_p * len(addresses))(*addresses))
     return library
 
 
-def _poll() -> Iterator[int]:
-    """Let Python handle its signals, at every step; yield whether that raised an exception, which is kept.
-
-    Signals are handled where a function begins or goes on. At the beginning of a function nothing can catch what they
-    raise; where a generator goes on, it can.
-    """
-    global _raised
-    while True:
-        try:
-            while True:
-                yield 0
-        except GeneratorExit:
-            return
-        except BaseException as error:
-            _raised = error
-            yield 1
-
-
-def _set_poll() -> None:
-    ident = threading.main_thread().ident or 0
-    _library.saltmine_set_poll(_poll_from_library, ctypes.c_uint64(ident))
-
-
-_raised: BaseException | None = None
-_polls = _poll()
-next(_polls)
-_poll_from_library = ctypes.CFUNCTYPE(ctypes.c_int)(_polls.__next__)
 _library = _load()
-_set_poll()
-if hasattr(os, "register_at_fork"):
-    # The thread that forks is the main thread of the new process.
-    os.register_at_fork(after_in_child=_set_poll)
 
 
 def _make(name: str) -> Function:
@@ -168,14 +145,15 @@ def _make(name: str) -> Function:
         raise AttributeError(f"{_FILE} has no function {name}: run `python native/build.py`") from None
 
     def call(*arguments: Any) -> Any:
-        packed: list[int] = []
+        packed, kept = list[int](), list[Any]()
         try:
-            _pack(arguments, packed)
+            _pack(arguments, packed, kept)
         except TypeError as problem:
             raise TypeError(f"{name} cannot take {problem}") from None
         result = _Result()
-        count = len(packed)
-        code = function((ctypes.c_int64 * count)(*packed), ctypes.c_int64(count // _WORDS), ctypes.byref(result))
+        # Packing to bytes is much faster than filling an array of ctypes.
+        words = struct.pack(f"{len(packed)}q", *packed)
+        code = function(words, ctypes.c_int64(len(packed) // 2), ctypes.byref(result))
         if code:
             _fail(name, code)
         if result.count == 1:
@@ -187,14 +165,10 @@ def _make(name: str) -> Function:
 
 
 def _fail(name: str, code: int) -> None:
-    global _raised
     if code == 1:
         raise TypeError(f"{name}: {_library.saltmine_failure().decode()}")
     if code == 2:
         raise MemoryError
-    if code == 3 and _raised is not None:
-        error, _raised = _raised, None
-        raise error
     raise RuntimeError(f"{name}: {_library.saltmine_failure().decode()}")
 
 

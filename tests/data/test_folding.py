@@ -22,7 +22,20 @@ MOVES = (
     "drop_insignificant",
     "drop_until_significant",
 )
-forms = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+
+
+def long_csr(matrix):
+    """Return CSR data with places of 64 bits, which scipy chooses for very large data only."""
+    rows = sp.csr_array(matrix)
+    rows.indptr, rows.indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+    return rows
+
+
+forms = pytest.mark.parametrize(
+    "form",
+    [np.asarray, np.asfortranarray, sp.csr_array, long_csr],
+    ids=["dense", "by columns", "sparse", "sparse, 64 bits"],
+)
 
 
 def repeated(seed, rows=(40, 30, 20), n=12, most=6):
@@ -87,6 +100,17 @@ def test_groups_are_those_of_numpy(seed, n, kinds):
     np.testing.assert_array_equal(keys[first][number], keys)
     assert len(first) == len(np.unique(keys, axis=0))
     assert (np.diff(first) > 0).all()
+
+
+@forms
+def test_keys_and_bit_sets_do_not_depend_on_the_storage(form):
+    matrix, numbers = repeated(4)
+    np.testing.assert_array_equal(column_keys(form(matrix)), column_keys(matrix))
+    np.testing.assert_array_equal(row_keys(form(matrix), numbers), row_keys(matrix, numbers))
+    blocks = [slice(0, 70), slice(70, len(matrix))]
+    bits = BitMatrix(form(matrix), blocks)
+    np.testing.assert_array_equal(bits.rows(), matrix)
+    np.testing.assert_array_equal(bits.row_sizes, matrix.sum(axis=1))
 
 
 @forms

@@ -1,3 +1,6 @@
+import threading
+from _thread import interrupt_main
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,6 +79,14 @@ def test_without_trades_nothing_changes():
     np.testing.assert_array_equal(swap(X, 0, trades=0), X)
     # No other matrix has the sums of a triangle.
     np.testing.assert_array_equal(swap(X, 0), X)
+
+
+def test_a_user_can_interrupt():
+    interrupt = threading.Timer(0.2, interrupt_main)
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        swap(np.eye(100), 0, trades=10**9)
+    interrupt.join()
 
 
 def test_tables_of_pandas_become_arrays():

@@ -7,15 +7,14 @@ the items, (K, W) and (m, W). A cell is *open* while no pattern covers it.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from saltmine import native
 from saltmine.arrays import Floats, Ints, Words
-from saltmine.compiled import compiled
 from saltmine.data.binary_model import BinaryModel
-from saltmine.data.bit_kernels import count_ones
 from saltmine.data.bits import BitMatrix, Layout, count_bits
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.mdl.code_length import item_codes
@@ -30,8 +29,6 @@ OnProgress = Callable[[float], None]
 #: Gain of a covered one, and cost of a covered zero.
 GainAndCost = tuple[float, float]
 
-# A loop over a list of words takes about this many times as long per word as a loop over all words.
-SPARSE_WORD_COST = 3
 # Panels between two calls of a progress callback: about a tenth of a second of work.
 PANELS_PER_REPORT = 64
 # A cover without a given rank ends when this many patterns in a row have not shortened the description.
@@ -43,8 +40,6 @@ MIN_GAIN = 1e-6
 # The associations of this many items take 300 MB; packing this many cells takes 200 MB.
 MAX_ITEMS, MAX_CELLS = 50_000, 200_000_000
 
-ONE_BIT = np.uint64(1)
-
 
 class OpenCells(NamedTuple):
     """The cells that no pattern covers yet, and what covering them is worth."""
@@ -54,57 +49,6 @@ class OpenCells(NamedTuple):
     class_of: Ints  # (m,): class of a row
     w_plus: float  # gain of a covered one
     w_minus: float  # cost of a covered zero
-
-
-@compiled()
-def count_covered(items: Words, words: Iterable[int], ones: Words, zeros: Words) -> tuple[int, int]:
-    """Count the open ones and the open zeros of a row that a set of items covers, in some of its words."""
-    covered_ones, covered_zeros = 0, 0
-    for w in words:
-        covered_ones += count_ones(items[w] & ones[w])
-        covered_zeros += count_ones(items[w] & zeros[w])
-    return covered_ones, covered_zeros
-
-
-@compiled()
-def gains_of_rows(candidate: Words, rows: Ints, cells: OpenCells, gains: Floats) -> None:
-    """Write what each of these rows gains by using a candidate."""
-    for k, row in enumerate(rows):
-        ones, zeros = count_covered(candidate, range(len(candidate)), cells.ones[row], cells.zeros[row])
-        gains[k] = cells.w_plus * ones - cells.w_minus * zeros
-
-
-@compiled()
-def add_gains(
-    candidates: Words, first: int, last: int, items: Words, rows: Ints, cells: OpenCells, gains: Floats
-) -> None:
-    """Add to ``gains``, (K, c), what changes for the candidates ``first`` to ``last`` when rows use a pattern.
-
-    ``items`` are those of the pattern, and the cells are as they were before. A pattern without items stands for the
-    beginning: what the rows gain by every candidate is added. Rows that lose by a candidate do not use it.
-    """
-    beginning, n_words = not items.any(), candidates.shape[1]
-    for k in range(first, last):
-        candidate = candidates[k]
-        common = candidate & items
-        common_words = np.flatnonzero(common)
-        if not beginning and len(common_words) == 0:
-            continue
-        words = np.flatnonzero(candidate)
-        # Candidates of data with many items, such as texts, have mostly empty words.
-        sparse = SPARSE_WORD_COST * len(words) < n_words
-        for row in rows:
-            ones_of_row, zeros_of_row = cells.ones[row], cells.zeros[row]
-            if sparse:
-                ones, zeros = count_covered(candidate, words, ones_of_row, zeros_of_row)
-            else:
-                ones, zeros = count_covered(candidate, range(n_words), ones_of_row, zeros_of_row)
-            gained = max(cells.w_plus * ones - cells.w_minus * zeros, 0.0)
-            if not beginning:
-                lost_ones, lost_zeros = count_covered(common, common_words, ones_of_row, zeros_of_row)
-                rest = cells.w_plus * (ones - lost_ones) - cells.w_minus * (zeros - lost_zeros)
-                gained = max(rest, 0.0) - gained
-            gains[k, cells.class_of[row]] += gained
 
 
 def item_layout(n_items: int) -> Layout:
@@ -205,7 +149,7 @@ class GreedyCover:
         items, loss, cells = self.candidates[candidate], self.loss, self._cells
         rows = np.arange(self.bits.shape[0])[block or slice(None)]
         gains = np.empty(len(rows))
-        gains_of_rows(items, rows, cells, gains)
+        native.gains_of_rows(items, rows, cells, gains)
         users = rows[gains > 0]
         self._add_gains(items, users)
         ones, zeros = (self._layout.unpack(part[users] & items) for part in (cells.ones, cells.zeros))
@@ -224,7 +168,7 @@ class GreedyCover:
         panels = [(self.candidates, p.start, p.stop, items, rows, self._cells, self.gains) for p in parts]
         rank = len(self.patterns)
         done = rank / (rank + PATIENCE)
-        run_panels(self._team, add_gains, panels, lambda _: self._on_step(rank, self.length, done))
+        run_panels(self._team, native.add_gains, panels, lambda _: self._on_step(rank, self.length, done))
 
     def solution(self, class_weights: Floats) -> Solution:
         """Return the patterns as a model, with the errors, weighted by class, after every pattern."""
@@ -277,27 +221,6 @@ def check_size(shape: tuple[int, int], method: str, n_tables: int = 1) -> None:
         )
 
 
-@compiled()
-def associate(columns: Words, begin: int, end: int, tau: float, first: int, last: int, candidates: Words) -> None:
-    """Set bit j of candidate i where item j is in a share of at least ``tau`` of the rows that item i is in.
-
-    The rows are words ``begin`` to ``end`` of the columns, the candidates those from ``first`` to ``last``.
-    """
-    for i in range(first, last):
-        rows = 0
-        for w in range(begin, end):
-            rows += count_ones(columns[i, w])
-        if rows == 0:
-            continue
-        for j in range(len(columns)):
-            both = 0
-            for w in range(begin, end):
-                both += count_ones(columns[i, w] & columns[j, w])
-            # A quotient rounds as the tau that a user writes does: 3 of 10 rows are 0.3, but 10 times 0.3 may not be 3.
-            if both / rows >= tau:
-                candidates[i, j >> 6] |= ONE_BIT << np.uint64(j & 63)
-
-
 def associations(
     bits: BitMatrix, tau: float, team: ThreadTeam, on_progress: OnProgress, words: slice | None = None
 ) -> Words:
@@ -309,8 +232,8 @@ def associations(
     words = words or slice(0, bits.columns.shape[1])
     candidates = np.zeros((n, -(-n // 64)), dtype=np.uint64)
     parts = cut(n, n * (words.stop - words.start))
-    panels = [(bits.columns, words.start, words.stop, tau, p.start, p.stop, candidates) for p in parts]
-    run_panels(team, associate, panels, on_progress)
+    panels = [(bits.columns, words.start, words.stop, float(tau), p.start, p.stop, candidates) for p in parts]
+    run_panels(team, native.associate, panels, on_progress)
     return candidates
 
 

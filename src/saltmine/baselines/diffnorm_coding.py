@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from saltmine import native
 from saltmine.arrays import Bools, Floats, Ints, Words
-from saltmine.compiled import compiled
-from saltmine.data.bit_kernels import ZERO, count_ones
 from saltmine.data.bits import BitMatrix, count_bits
 from saltmine.mdl.code_length import item_codes
 
@@ -27,7 +26,6 @@ SortKey = tuple[int, int, Items]
 INITIAL_SLOTS = 64
 # Relative differences in length below this are rounding errors.
 ROUNDING = 1e-12
-ALL_ROWS = ~ZERO
 
 
 class Cover(NamedTuple):
@@ -54,47 +52,10 @@ class CodeCosts(NamedTuple):
     normalisation: Floats  # (c,): change of the normalisation of the code by one more pattern
 
 
-@compiled()
-def cover_words(cover: Cover, order: Ints, words: Ints, usage: Words, counts: Ints) -> None:
-    """Cover the rows of some words again: write their usage, and update ``counts``, those of the present cover."""
-    left = np.empty(cover.data.shape[1], dtype=np.uint64)
-    for j in range(len(words)):
-        w = words[j]
-        a = cover.class_of[w]
-        _cover_word(cover, order, w, left, usage[j])
-        for s in range(counts.shape[1]):
-            counts[a, s] += count_ones(usage[j, s]) - count_ones(cover.usage[w, s])
-
-
-@compiled()
-def _cover_word(cover: Cover, order: Ints, w: int, left: Words, used: Words) -> None:
-    """Cover the rows of one word; ``used``, (slots,), gets the rows of every pattern. ``left``, (n,), is memory."""
-    a, n = cover.class_of[w], len(left)
-    left[:] = cover.data[w]
-    used[:] = ZERO
-    for s in order:
-        if cover.members[a, s]:
-            begin, end = cover.begins[s], cover.begins[s] + cover.sizes[s]
-            rows = ALL_ROWS
-            for k in range(begin, end):
-                rows &= left[cover.items[k]]
-                if rows == ZERO:
-                    break
-            if rows != ZERO:
-                used[s] = rows
-                for k in range(begin, end):
-                    left[cover.items[k]] &= ~rows
-    used[:n] = left
-
-
-@compiled()
 def sum_usage(counts: Ints, log_gamma: Floats) -> tuple[Ints, Floats]:
     """Return the uses of every class, and the sums of their logarithms in the prequential code."""
     totals, logs = np.zeros(len(counts), dtype=np.int64), np.zeros(len(counts))
-    for a in range(len(counts)):
-        for s in range(counts.shape[1]):
-            totals[a] += counts[a, s]
-            logs[a] += log_gamma[counts[a, s]]
+    native.sum_usage(counts, log_gamma, totals, logs)
     return totals, logs
 
 
@@ -262,7 +223,7 @@ class CodingSets:
 
     def _cover_again(self, order: Ints, words: Ints) -> tuple[Words, Ints]:
         usage, counts = self._buffer[: len(words)], self.cover.counts.copy()
-        cover_words(self.cover, order, words, usage, counts)
+        native.cover_words(self.cover, order, words, usage, counts)
         return usage, counts
 
     # ------------------------------------------------------------------ making a change

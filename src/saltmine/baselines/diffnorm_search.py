@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from math import log, log1p
+from math import log1p
 
 import numpy as np
 
-from saltmine.arrays import Bools, Floats, Ints
-from saltmine.baselines.diffnorm_coding import CodeCosts, CodingSets, Cover
-from saltmine.compiled import compiled
+from saltmine import native
+from saltmine.arrays import Bools, Ints
+from saltmine.baselines.diffnorm_coding import CodingSets
 from saltmine.data.binary_model import BinaryModel
-from saltmine.data.bit_kernels import ZERO, count_ones
 from saltmine.data.bits import BitMatrix
 from saltmine.progress import OnStep
 from saltmine.solver.scoring import description_length
@@ -23,6 +22,8 @@ from saltmine.solver.solution import Solution
 
 # Seconds between two reports while no candidate is kept.
 REPORT_INTERVAL = 0.1
+# Single items that find their first partners between two looks at the clock.
+ITEMS_PER_LOOK = 16
 
 
 def diffnorm(bits: BitMatrix, subsets: Bools, max_time: float | None, on_step: OnStep) -> Solution:
@@ -129,10 +130,10 @@ class Candidates:
         self._gain, self._partner = np.zeros(n_slots), np.arange(n_slots)
         self._stale = np.zeros(n_slots, dtype=bool)
         self._rejected: defaultdict[int, dict[int, float]] = defaultdict(dict)
-        for item in range(coding.n_items):
+        for first in range(0, coding.n_items, ITEMS_PER_LOOK):
             if timer.expired():
                 break
-            self._find_partner(item)
+            self._find_partners(np.arange(first, min(first + ITEMS_PER_LOOK, coding.n_items)))
         self._first_gain = float(self._gain.max())
 
     def best(self) -> tuple[int, int] | None:
@@ -143,7 +144,7 @@ class Candidates:
                 return None
             if not self._stale[slot]:
                 return slot, int(self._partner[slot])
-            self._find_partner(slot)
+            self._find_partners(np.array([slot]))
 
     def reject(self, slot: int, partner: int) -> None:
         """Leave a pair out from now on, unless its estimate grows."""
@@ -162,80 +163,17 @@ class Candidates:
         touched = np.zeros(len(self._gain), dtype=bool)
         touched[list(changed)] = True
         self._stale |= touched[self._partner]
-        for slot in np.flatnonzero(touched).tolist():
-            self._find_partner(slot)
+        self._find_partners(np.flatnonzero(touched))
 
     def share_done(self) -> float:
         """Estimate the share of the search that is done: gains shrink as it goes on."""
         return 1 - log1p(max(float(self._gain.max()), 0.0)) / log1p(self._first_gain)
 
-    def _find_partner(self, slot: int) -> None:
-        cover = self._coding.cover
-        min_gains = np.zeros(cover.usage.shape[1])
-        rejected = self._rejected.get(slot)
-        if rejected:
-            min_gains[list(rejected)] = list(rejected.values())
-        shared = np.empty(cover.counts.shape, dtype=np.int64)
-        self._gain[slot], self._partner[slot] = best_partner(cover, self._code_costs, slot, min_gains, shared)
-        self._stale[slot] = False
-
-
-@compiled()
-def best_partner(cover: Cover, costs: CodeCosts, x: int, min_gains: Floats, shared: Ints) -> tuple[float, int]:
-    """Return the highest estimate above ``min_gains``, (slots,), of a pattern with another one, and the other one.
-
-    ``shared``, (c, slots), is memory.
-    """
-    _count_shared(cover, x, shared)
-    best, partner = 0.0, x
-    for y in range(shared.shape[1]):
-        together = 0
-        for a in range(len(shared)):
-            together += shared[a, y]
-        # A pattern of one row costs more than it saves.
-        if together > 1 and y != x:
-            gain = _estimate_gain(cover, costs, x, y, shared)
-            if gain > best and gain > min_gains[y]:
-                best, partner = gain, y
-    return best, partner
-
-
-@compiled()
-def _count_shared(cover: Cover, x: int, shared: Ints) -> None:
-    """Count the rows that use pattern ``x`` together with every other one, per class."""
-    shared[:] = 0
-    for w in range(len(cover.usage)):
-        rows = cover.usage[w, x]
-        if rows != ZERO:
-            of_class = shared[cover.class_of[w]]
-            for y in range(shared.shape[1]):
-                of_class[y] += count_ones(rows & cover.usage[w, y])
-
-
-@compiled()
-def _estimate_gain(cover: Cover, costs: CodeCosts, x: int, y: int, shared: Ints) -> float:
-    """Return the gain of the union of two patterns in the best pattern set, if it replaces both in all shared rows.
-
-    Patterns of the same row have no items in common, as covers do not overlap.
-    """
-    best = -np.inf
-    log_gamma = costs.log_gamma
-    cost = costs.integers[cover.sizes[x] + cover.sizes[y]] + (cover.costs[x] + cover.costs[y])
-    for classes in costs.subsets:
-        gain, left_x, left_y = -cost, 0, 0
-        for a in range(len(classes)):
-            u, v = cover.counts[a, x], cover.counts[a, y]
-            if classes[a]:
-                k = shared[a, y]
-                fewer = k - 0.5
-                codes = log_gamma[k] + (log_gamma[u - k] + log_gamma[v - k]) - (log_gamma[u] + log_gamma[v])
-                # Gamma(a) / Gamma(b) is a power of a number between a and b.
-                gain += codes + costs.normalisation[a] + fewer * log(max(costs.totals[a] - 0.5 * (fewer + 1), 0.5))
-                u, v = u - k, v - k
-            left_x, left_y = left_x + u, left_y + v
-        # A pattern that no row uses any longer is removed.
-        for s, left in ((x, left_x), (y, left_y)):
-            if left == 0 and cover.sizes[s] > 1:
-                gain += costs.integers[cover.sizes[s]] + cover.costs[s]
-        best = max(best, gain)
-    return float(best)
+    def _find_partners(self, slots: Ints) -> None:
+        rejected = [self._rejected.get(slot, {}) for slot in slots.tolist()]
+        starts = np.cumsum([0, *map(len, rejected)])
+        partners = np.array([partner for pairs in rejected for partner in pairs], dtype=np.int64)
+        gains = np.array([gain for pairs in rejected for gain in pairs.values()], dtype=np.float64)
+        found = self._gain, self._partner
+        native.find_partners(self._coding.cover, self._code_costs, slots, starts, partners, gains, *found)
+        self._stale[slots] = False

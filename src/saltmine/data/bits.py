@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine import native
 from saltmine.arrays import Bools, Ints, Words
 from saltmine.data.binary_model import BinaryModel
-from saltmine.data.bit_kernels import count_in_rows, count_noise, set_bits, set_stored_bits, sum_in_rows
-from saltmine.data.folding import Weights
+from saltmine.data.folding import Weights, stored
 from saltmine.data.validation import BinaryMatrix
 
 
@@ -117,9 +117,9 @@ class BitMatrix:
         self.columns = np.zeros((self.shape[1], len(self.layout.weights)), dtype=np.uint64)
         places = self.layout.rows, self.layout.places
         if isinstance(matrix, np.ndarray):
-            set_bits(np.ascontiguousarray(matrix), *places, self.columns)
+            native.set_bits(np.ascontiguousarray(matrix), *places, self.columns)
         else:
-            set_stored_bits(matrix.indptr, matrix.indices, *places, self.columns)
+            native.set_stored_bits(stored(matrix), *places, self.columns)
         self._count()
 
     def _count(self) -> None:
@@ -159,10 +159,8 @@ class BitMatrix:
             return self.class_counts.copy()
         counts = np.empty((len(self.blocks), self.shape[1]), dtype=np.int64)
         usage = self.layout.pack(model.Y.T)
-        for a, V in enumerate(model.V):
-            of = self.layout.words(a)
-            carried = np.ascontiguousarray(model.X | V)
-            count_noise(self.columns[:, of], usage[:, of], self.layout.weights[of], carried, counts[a])
+        carried = np.ascontiguousarray(model.X | model.V)
+        native.count_noise(self.columns, usage, self.layout.weights, self.layout.edges, carried, counts)
         return counts
 
     def hits(self, rows: Words, items: NDArray[np.intp]) -> Ints:
@@ -179,7 +177,7 @@ class BitMatrix:
     def weigh(self, items: Bools, worth: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for every row, (m,), the worth of those of the items, (n,), that it has, less that of the others."""
         sums = np.zeros(64 * len(self.layout.weights))
-        sum_in_rows(self.columns, items, worth, sums)
+        native.sum_in_rows(self.columns, np.ascontiguousarray(items), np.ascontiguousarray(worth), sums)
         of_rows = np.zeros(self.shape[0])
         of_rows[self.layout.rows] = sums[self.layout.places]
         return np.asarray(2 * of_rows - worth[items].sum())
@@ -187,7 +185,7 @@ class BitMatrix:
     def carried(self, items: Bools) -> Ints:
         """Count how many of these items, (n,), every row has: (m,)."""
         counts = np.zeros(64 * len(self.layout.weights), dtype=np.int64)
-        count_in_rows(self.columns, items, self.weights.items, counts)
+        native.count_in_rows(self.columns, np.ascontiguousarray(items), self.weights.items, counts)
         of_rows = np.zeros(self.shape[0], dtype=np.int64)
         of_rows[self.layout.rows] = counts[self.layout.places]
         return of_rows

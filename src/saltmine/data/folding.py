@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from saltmine import native
 from saltmine.arrays import Bools, Indices, Ints
-from saltmine.compiled import compiled
 from saltmine.data.validation import BinaryMatrix
 
 Keys = NDArray[np.uint64]
@@ -71,9 +71,9 @@ def column_keys(matrix: BinaryMatrix) -> Keys:
 def add_to_columns(matrix: BinaryMatrix, numbers: Keys, keys: Keys) -> None:
     """Add the numbers of the rows, (m, 2), to the keys of the columns that they have ones in."""
     if isinstance(matrix, np.ndarray):
-        _add_dense(np.ascontiguousarray(matrix), numbers, keys)
+        _add_dense(matrix, numbers, keys, to_columns=True)
     else:
-        _add_stored(matrix.indptr, matrix.indices, numbers, keys)
+        native.add_stored(stored(matrix), numbers, keys)
 
 
 def row_keys(matrix: BinaryMatrix, classes: Indices) -> Keys:
@@ -81,9 +81,9 @@ def row_keys(matrix: BinaryMatrix, classes: Indices) -> Keys:
     numbers = _numbers(matrix.shape[1] + int(classes.max(initial=0)) + 1)
     keys: Keys = numbers[matrix.shape[1] + classes]
     if isinstance(matrix, np.ndarray):
-        _add_dense(np.ascontiguousarray(matrix.T), numbers, keys)
+        _add_dense(matrix, numbers, keys, to_columns=False)
     else:
-        _sum_stored(matrix.indptr, matrix.indices, numbers, keys)
+        native.sum_stored(stored(matrix), numbers, keys)
     return keys
 
 
@@ -100,9 +100,7 @@ def group(keys: Keys) -> tuple[Ints, Ints]:
     ([0, 1, 0], [0, 1])
     """
     number, first = np.empty(len(keys), dtype=np.int64), np.empty(len(keys), dtype=np.int64)
-    # At most half full, so that few places are looked at.
-    table = np.full(1 << max(1, int(2 * len(keys)).bit_length()), -1, dtype=np.int64)
-    count = _number(keys, table, number, first)
+    count = native.number_keys(keys, number, first)
     return number, first[:count].copy()
 
 
@@ -110,52 +108,17 @@ def _numbers(count: int) -> Keys:
     return np.random.default_rng(_SEED).integers(2**64, size=(count, 2), dtype=np.uint64)
 
 
-@compiled()
-def _add_dense(matrix: Bools, numbers: Keys, keys: Keys) -> None:
-    for j in range(matrix.shape[0]):
-        for i in range(matrix.shape[1]):
-            if matrix[j, i]:
-                keys[i, 0] += numbers[j, 0]
-                keys[i, 1] += numbers[j, 1]
+def _add_dense(matrix: Bools, numbers: Keys, keys: Keys, to_columns: bool) -> None:
+    """Add the numbers of the rows to the keys of the columns, or the other way round, where there are ones."""
+    if matrix.flags.f_contiguous:
+        matrix, to_columns = matrix.T, not to_columns
+    add = native.add_dense if to_columns else native.sum_dense
+    add(np.ascontiguousarray(matrix), numbers, keys)
 
 
-@compiled()
-def _add_stored(indptr: Ints, indices: Ints, numbers: Keys, keys: Keys) -> None:
-    for j in range(len(indptr) - 1):
-        for k in range(indptr[j], indptr[j + 1]):
-            keys[indices[k], 0] += numbers[j, 0]
-            keys[indices[k], 1] += numbers[j, 1]
-
-
-@compiled()
-def _sum_stored(indptr: Ints, indices: Ints, numbers: Keys, keys: Keys) -> None:
-    for j in range(len(indptr) - 1):
-        for k in range(indptr[j], indptr[j + 1]):
-            keys[j, 0] += numbers[indices[k], 0]
-            keys[j, 1] += numbers[indices[k], 1]
-
-
-@compiled()
-def _number(keys: Keys, table: Ints, number: Ints, first: Ints) -> int:
-    """Give the keys numbers by a table of places: open addressing, the next place where one is taken."""
-    mask = np.uint64(len(table) - 1)
-    count = 0
-    for i in range(len(keys)):
-        place = keys[i, 0] & mask
-        while True:
-            known = table[place]
-            if known < 0:
-                table[place] = count
-                number[i] = count
-                first[count] = i
-                count += 1
-                break
-            at = first[known]
-            if keys[at, 0] == keys[i, 0] and keys[at, 1] == keys[i, 1]:
-                number[i] = known
-                break
-            place = (place + np.uint64(1)) & mask
-    return count
+def stored(matrix: sp.csr_array) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the arrays of CSR data, which stores only ones: where rows begin, and their columns."""
+    return np.ascontiguousarray(matrix.indptr), np.ascontiguousarray(matrix.indices)
 
 
 def take(matrix: BinaryMatrix, rows: Indices, items: Indices, item_of: Indices) -> BinaryMatrix:
@@ -167,32 +130,12 @@ def take(matrix: BinaryMatrix, rows: Indices, items: Indices, item_of: Indices) 
     chosen = np.zeros(len(item_of), dtype=bool)
     chosen[items] = True
     sizes = np.zeros(len(rows) + 1, dtype=np.int64)
-    _count_chosen(matrix.indptr, matrix.indices, rows, chosen, sizes)
+    native.count_chosen(stored(matrix), rows, chosen, sizes)
     indptr = np.cumsum(sizes)
     # As scipy chooses: 32 bits where all numbers fit.
     index = np.int32 if max(int(indptr[-1]), len(items)) < 2**31 else np.int64
     indices: NDArray[Any] = np.empty(int(indptr[-1]), dtype=index)
-    _copy_chosen(matrix.indptr, matrix.indices, rows, chosen, item_of, indptr, indices)
+    native.copy_chosen(stored(matrix), rows, chosen, item_of, indptr, indices)
     data = np.ones(len(indices), dtype=np.int8)
     taken: sp.csr_array = sp.csr_array((data, indices, indptr.astype(index)), shape=(len(rows), len(items)))
     return taken
-
-
-@compiled()
-def _count_chosen(indptr: Ints, indices: Ints, rows: Ints, chosen: Bools, sizes: Ints) -> None:
-    for k in range(len(rows)):
-        for place in range(indptr[rows[k]], indptr[rows[k] + 1]):
-            sizes[k + 1] += chosen[indices[place]]
-
-
-@compiled()
-def _copy_chosen(
-    indptr: Ints, indices: Ints, rows: Ints, chosen: Bools, item_of: Ints, new_indptr: Ints, new_indices: Ints
-) -> None:
-    for k in range(len(rows)):
-        to = new_indptr[k]
-        for place in range(indptr[rows[k]], indptr[rows[k] + 1]):
-            i = indices[place]
-            if chosen[i]:
-                new_indices[to] = item_of[i]
-                to += 1

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from saltmine import native
 from saltmine.parameters import check_count
 
 
@@ -43,15 +44,14 @@ def swap(X: Any, random_state: Any = None, trades: int = 50) -> Any:
     >>> bool((swapped != X).any())
     True
     """
-    from saltmine.datasets.kernels import trade_rows
-
     check_count("trades", trades, least=0)
     rows = _as_rows(X)
     rng = check_random_state(random_state)
     # The order of the ones in a row decides what a trade does with it.
     rows.sort_indices()
     items = rows.indices.astype(np.int64)
-    trade_rows(rows.indptr.astype(np.int64), items, rows.shape[1], trades, rng.randint(np.iinfo(np.int32).max))
+    seed = rng.randint(np.iinfo(np.int32).max)
+    native.trade_rows(rows.indptr.astype(np.int64), items, rows.shape[1], trades, seed)
     swapped = sp.csr_array((np.ones(len(items), dtype=rows.dtype), items, rows.indptr), shape=rows.shape)
     swapped.sort_indices()
     if not sp.issparse(X):

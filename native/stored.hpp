@@ -1,0 +1,40 @@
+// Sparse data whose stored entries are all ones: rows in CSR, with places of 32 or 64 bits as scipy chooses.
+#pragma once
+
+#include <variant>
+
+#include "bind.hpp"
+
+namespace saltmine {
+
+// Whole numbers of 32 or 64 bits; `int32_t` or `const int32_t` says whether they are written to.
+template <class Small, class Large>
+using Either = std::variant<Array<Small>, Array<Large>>;
+using Places = Either<const std::int32_t, const std::int64_t>;
+using NewPlaces = Either<std::int32_t, std::int64_t>;
+
+template <class Small, class Large>
+struct From<Either<Small, Large>> {
+    static Either<Small, Large> take(Arguments& from) {
+        if (from.array_comes<Small>()) return From<Array<Small>>::take(from);
+        return From<Array<Large>>::take(from);
+    }
+};
+
+// The entries of row j are those from starts[j] to starts[j + 1]; their columns are `items`.
+struct Stored {
+    Places starts, items;
+};
+
+template <>
+struct From<Stored> {
+    static Stored take(Arguments& from) { return {From<Places>::take(from), From<Places>::take(from)}; }
+};
+
+// Call a function with the two arrays, whatever their types.
+template <class F>
+void with_arrays(const Stored& rows, F function) {
+    std::visit(function, rows.starts, rows.items);
+}
+
+}  // namespace saltmine
