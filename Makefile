@@ -8,7 +8,7 @@ NATIVE := $(wildcard native/*.cpp native/*.hpp) native/build.py
 READY := $(VENV)/.dev $(VENV)/.native
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint bench bench-quick bench-scale bench-methods reproduce results-page same-models wheel-check clean
+.PHONY: help demo test test-fast lint bench bench-quick bench-speed bench-scale bench-methods reproduce results-page same-models wheel-check clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -53,7 +53,7 @@ lint: $(VENV)/.dev ## Check style, types, and that layers import only from layer
 TEXT ?=
 
 bench: $(READY) ## Measure quality and time, all cases (about half an hour)
-	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.speed nmf iteration published
 	$(BIN)/python -m benchmarks.plain
 	$(BIN)/python -m benchmarks.digits
 	$(BIN)/python -m benchmarks.noise
@@ -63,9 +63,15 @@ bench: $(READY) ## Measure quality and time, all cases (about half an hour)
 	$(BIN)/python -m benchmarks.planted -o out/planted.csv
 	$(BIN)/python -m benchmarks.ablation
 
-bench-quick: $(READY) ## A few of these measurements in about two minutes
-	$(BIN)/python -m benchmarks.speed
+bench-quick: $(READY) ## A few of these measurements in a few minutes
+	$(BIN)/python -m benchmarks.speed --quick
 	$(BIN)/python -m benchmarks.planted --quick -o out/planted-quick.csv
+
+# Where tables and texts are, if anywhere: make bench-speed DATA=folder
+DATA ?=
+
+bench-speed: $(READY) ## Measure how long everything takes, also against an older revision (hours)
+	$(BIN)/python -m benchmarks.speed $(if $(DATA),--data $(DATA)) --resume --figure out/speed/growth.png
 
 # Where a simulated genome is, if anywhere: make bench-scale GENOME=folder
 GENOME ?=

@@ -231,7 +231,7 @@ struct Result {
     }
     template <class... T>
     void add(const std::tuple<T...>& values) {
-        std::apply([this](const auto&... each) { (add(each), ...); }, values);
+        std::apply([this](const auto&... each) { (this->add(each), ...); }, values);
     }
 
 private:

@@ -91,9 +91,10 @@ void count_cells(Data data, Matrix<const Word> open_cells, Array<const Word> row
         while (begin < end && rows[end - 1] == 0) --end;
         used.push_back({begin, end});
     }
-    for (Int i : items) {
-        const Word *column = data.column(i), *open_of_item = open_cells.data + i * data.n_words();
-        for (Int a = 0; a < data.n_classes(); ++a) {
+    // Class by class, in the order of the memory.
+    for (Int a = 0; a < data.n_classes(); ++a) {
+        for (Int i : items) {
+            const Word *column = data.column(i), *open_of_item = open_cells.data + i * data.n_words();
             Int open = 0, open_ones = 0, ones = 0;
             for (Int w = used[a].begin; w < used[a].end; ++w) {
                 Word having = column[w] & rows[w], open_here = open_of_item[w] & rows[w];

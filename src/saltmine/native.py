@@ -117,8 +117,7 @@ def _take_array(dtype: np.dtype[Any], address: int, length: int) -> NDArray[Any]
     return copy
 
 
-def _load() -> ctypes.PyDLL:
-    file = Path(__file__).with_name(_FILE)
+def _load(file: Path) -> ctypes.PyDLL:
     if not file.is_file():
         raise ImportError(f"{file.name} is missing: install saltmine again, or run `python native/build.py`")
     # Functions are called with the lock, and give it back while they compute; what a signal raises there is raised.
@@ -134,7 +133,7 @@ def _load() -> ctypes.PyDLL:
     return library
 
 
-_library = _load()
+_library = _load(Path(__file__).with_name(_FILE))
 
 
 def _make(name: str) -> Function:

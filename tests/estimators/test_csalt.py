@@ -301,7 +301,10 @@ def test_pandas_output_has_named_columns(planted):
 
 @pytest.mark.slow
 def test_importing_estimators_loads_no_compiled_code():
-    code = "import sys; from saltmine import Asso, CSalt, DiffNorm, JointNMF, Primp; print('saltmine.native' in sys.modules)"
+    code = (
+        "import sys; from saltmine import Asso, CSalt, DiffNorm, JointNMF, Primp; "
+        "print('saltmine.native' in sys.modules)"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
 
