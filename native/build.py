@@ -33,6 +33,8 @@ FLAGS = [
     "-fno-math-errno",
     "-fno-trapping-math",
 ]
+# Rounding does not matter in the descent, where multiplying and adding at once takes half the time.
+MORE_FLAGS = {"step_kernels": ["-ffp-contract=fast"]}
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unknown-pragmas"]
 
 
@@ -68,7 +70,17 @@ def build(target: Path = TARGET) -> Path:
         units = sorted(SOURCES.glob("*.cpp"))
         objects = [Path(folder) / f"{unit.stem}.o" for unit in units]
         commands = [
-            [*compiler, *FLAGS, *WARNINGS, *arch_flags(), "-c", str(unit), "-o", str(made)]
+            [
+                *compiler,
+                *FLAGS,
+                *MORE_FLAGS.get(unit.stem, []),
+                *WARNINGS,
+                *arch_flags(),
+                "-c",
+                str(unit),
+                "-o",
+                str(made),
+            ]
             for unit, made in zip(units, objects, strict=True)
         ]
         with ThreadPoolExecutor(os.cpu_count()) as pool:

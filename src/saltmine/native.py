@@ -36,12 +36,16 @@ _LETTERS = {
     )
 }
 _DTYPES = {code: dtype for dtype, code in _LETTERS.items()}
+_addressof = ctypes.addressof
+_from_buffer: Function = ctypes.c_char.from_buffer
 _NUMBER, _REAL, _OBJECT, _TRUTH = ord("I"), ord("D"), ord("O"), ord("T")
+_WHOLE, _DECIMAL = (int, np.integer, np.bool_), (float, np.floating)
 _NO_SHAPE = (0, 0, 0, 0)
-# Numbers of a packed argument, and of a result: how many values, and their kinds, values and lengths.
-_WORDS, _RESULTS = 8, 8
-_bits_of = struct.Struct("d").pack
-_number_of = struct.Struct("q").unpack
+# An argument: its kind, dimensions, whether it may be written to, address or number, and shape.
+_pack_number, _pack_real = struct.Struct("8q").pack, struct.Struct("3qd4q").pack
+_SIZE = 64
+# Values that a function returns at most.
+_RESULTS = 8
 
 
 class _Result(ctypes.Structure):
@@ -63,29 +67,45 @@ class Handle:
         weakref.finalize(self, lambda: free(_Address(address)))
 
 
+class Packed:
+    """Arguments that are the same in many calls, packed once. Arrays must stay as they are but for their values."""
+
+    __slots__ = ("_kept", "bytes")
+
+    def __init__(self, *arguments: Any) -> None:
+        self._kept = arguments
+        packed: list[bytes] = []
+        _pack(arguments, packed)
+        self.bytes = b"".join(packed)
+
+
 class _Address(int):
     """The address of an object of the library."""
 
 
-def _pack(value: Any, packed: list[int]) -> None:
+def _pack(value: Any, packed: list[bytes]) -> None:
     """Add an argument, or every field of a tuple."""
     if isinstance(value, np.ndarray):
-        letter = _LETTERS.get(value.dtype)
-        if letter is None or not value.flags.c_contiguous:
-            raise TypeError(f"an array of {value.dtype} with shape {value.shape} and strides {value.strides}")
-        shape = value.shape
-        packed += (letter, len(shape), value.flags.writeable, value.ctypes.data, *shape, *_NO_SHAPE[len(shape) :])
+        letter, flags, shape = _LETTERS.get(value.dtype), value.flags, value.shape
+        if letter is None or not flags.c_contiguous or len(shape) > len(_NO_SHAPE):
+            raise TypeError(f"an array of {value.dtype} with shape {shape} and strides {value.strides}")
+        writable = flags.writeable
+        # The first way is the faster one.
+        address = _addressof(_from_buffer(value)) if writable and value.size else value.ctypes.data
+        packed.append(_pack_number(letter, len(shape), writable, address, *shape, *_NO_SHAPE[len(shape) :]))
     elif isinstance(value, tuple):
         for part in value:
             _pack(part, packed)
+    elif isinstance(value, Packed):
+        packed.append(value.bytes)
     elif isinstance(value, Handle):
-        packed += (_OBJECT, 0, 0, value.address, *_NO_SHAPE)
+        packed.append(_pack_number(_OBJECT, 0, 0, value.address, *_NO_SHAPE))
     elif isinstance(value, _Address):
-        packed += (_OBJECT, 0, 0, int(value), *_NO_SHAPE)
-    elif isinstance(value, int | np.integer | np.bool_):
-        packed += (_NUMBER, 0, 0, int(value), *_NO_SHAPE)
-    elif isinstance(value, float | np.floating):
-        packed += (_REAL, 0, 0, *_number_of(_bits_of(value)), *_NO_SHAPE)
+        packed.append(_pack_number(_OBJECT, 0, 0, int(value), *_NO_SHAPE))
+    elif isinstance(value, _WHOLE):
+        packed.append(_pack_number(_NUMBER, 0, 0, int(value), *_NO_SHAPE))
+    elif isinstance(value, _DECIMAL):
+        packed.append(_pack_real(_REAL, 0, 0, float(value), *_NO_SHAPE))
     else:
         raise TypeError(f"a {type(value).__name__}")
 
@@ -150,13 +170,14 @@ def _make(name: str) -> Function:
         function = getattr(_library, f"saltmine_{name}")
     except AttributeError:
         raise AttributeError(f"{_FILE} has no function {name}: run `python native/build.py`") from None
+    function.argtypes = ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p
 
     def call(*arguments: Any) -> Any:
-        packed: list[int] = []
+        packed: list[bytes] = []
         _pack(arguments, packed)
+        together = b"".join(packed)
         result = _Result()
-        count = len(packed)
-        code = function((ctypes.c_int64 * count)(*packed), ctypes.c_int64(count // _WORDS), ctypes.byref(result))
+        code = function(together, len(together) // _SIZE, ctypes.byref(result))
         if code:
             _fail(name, code)
         if result.count == 1:
