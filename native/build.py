@@ -41,6 +41,8 @@ FLAGS = [
     "-fno-math-errno",
     "-fno-trapping-math",
 ]
+# Rounding does not matter in the descent, where multiplying and adding at once takes half the time.
+MORE_FLAGS = {"step_kernels": ["-ffp-contract=fast"]}
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unknown-pragmas"]
 # Another C++ library may be loaded already, for instance an older one that came with Python: this one has its own.
 ALONE = ["-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL"]
@@ -104,7 +106,8 @@ def _compile(compiler: list[str], folder: Path) -> list[Path]:
     def make(unit: Path, made: Path) -> None:
         waiting = made.with_suffix(f".{os.getpid()}")
         try:
-            _run([*command, "-c", str(unit), "-o", str(waiting)], f"{unit.name} could not be compiled")
+            more = MORE_FLAGS.get(unit.stem, [])
+            _run([*command, *more, "-c", str(unit), "-o", str(waiting)], f"{unit.name} could not be compiled")
             os.replace(waiting, made)
         finally:
             waiting.unlink(missing_ok=True)

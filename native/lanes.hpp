@@ -4,32 +4,29 @@
 // stay in registers. Where registers are shorter it uses several.
 #pragma once
 
-#include <cstring>
-
 #include "bind.hpp"
 
 namespace saltmine {
 
 constexpr Int N_LANES = 8;
 
-template <class T>
+template <class T, Int N>
 struct LanesOf {
-    typedef T type __attribute__((vector_size(N_LANES * sizeof(T))));
+    typedef T type __attribute__((vector_size(N * sizeof(T))));
+    // Numbers may begin anywhere in memory.
+    typedef T in_memory __attribute__((vector_size(N * sizeof(T)), aligned(alignof(T))));
 };
-template <class T>
-using Lanes = typename LanesOf<T>::type;
+template <class T, Int N = N_LANES>
+using Lanes = typename LanesOf<T, N>::type;
 
-// Numbers may begin anywhere in memory.
-template <class T>
-Lanes<T> load(const T* from) {
-    Lanes<T> lanes;
-    std::memcpy(&lanes, from, sizeof lanes);
-    return lanes;
+template <Int N = N_LANES, class T>
+Lanes<T, N> load(const T* from) {
+    return *reinterpret_cast<const typename LanesOf<T, N>::in_memory*>(from);
 }
 
-template <class T>
-void store(const Lanes<T>& lanes, T* to) {
-    std::memcpy(to, &lanes, sizeof lanes);
+template <Int N = N_LANES, class T>
+void store(const Lanes<T, N>& lanes, T* to) {
+    *reinterpret_cast<typename LanesOf<T, N>::in_memory*>(to) = lanes;
 }
 
 }  // namespace saltmine

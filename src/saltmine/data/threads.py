@@ -130,6 +130,11 @@ class ThreadTeam:
         """Call ``task(*panel)`` for every panel; panels write to disjoint parts of their output."""
         waiting = deque(panels)
         helpers = 0 if self._executor is None else min(self.n_threads or 1, len(waiting)) - 1
+        if helpers <= 0:
+            # Nothing to wait for, which takes time as well.
+            for panel in waiting:
+                task(*panel)
+            return
 
         def work() -> None:
             while True:

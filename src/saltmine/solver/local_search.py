@@ -437,7 +437,7 @@ class LocalSearch:
 
 
 def _groups(linked: Bools) -> Ints:
-    """Number the groups of classes that are linked with each other, directly or by others; (c, c) gives (c,)."""
+    """Return the number of the group of every class: linked, (c, c), are two of a group directly or by others."""
     group = np.full(len(linked), -1)
     for a in range(len(linked)):
         if group[a] < 0:

@@ -14,6 +14,7 @@ from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.objective import Factors
 from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator
 from saltmine.solver.relaxed.spectrum import _largest_singular_values, count_signals
+from saltmine.solver.relaxed.step_kernels import Pace
 from tests.helpers.folded_data import dense, folded_data, sparse, whole_arrays
 
 
@@ -55,7 +56,7 @@ def random_factors(small_data):
 def test_value_is_that_of_the_formula(small_data, random_factors, team, kind):
     solver = make(*small_data, team, kind)
     expected = naive(solver, *small_data, random_factors.X, random_factors.V, random_factors.Y, 0.3)
-    value = solver._value(random_factors.X, random_factors.V, random_factors.Y, np.float32(0.3))
+    value = solver._value(random_factors.X, random_factors.V, random_factors.Y, 4, np.float32(0.3))
     assert value == pytest.approx(expected, rel=1e-5)
 
 
@@ -65,19 +66,17 @@ def test_steps_go_against_the_gradient(small_data, random_factors, team, name, m
     matrix, blocks = small_data
     solver = make(matrix, blocks, team)
     step = 2e-3
-    # Only the factor in question moves.
-    monkeypatch.setattr(solver, "_steps", lambda gram: np.full(4, step, dtype=np.float32))
-    X, V, Y = random_factors.X.copy(), random_factors.V.copy(), random_factors.Y.copy()
-    work = saltmine.solver.relaxed.accelerated._Buffers(np, X, V, Y, rank=4)
-    before = Factors(X.copy(), V.copy(), Y.copy())
-    no_inertia, no_penalty = np.float32(0), np.float32(0)
-    solver._step_items(Factors(X, V, Y), before, work, no_inertia, no_penalty, alterations=name != "X")
+    monkeypatch.setattr(solver, "_steps", lambda gram: np.full(gram.shape[:-1], step, dtype=np.float32))
+    work, pace = solver._make_work(random_factors), Pace(np.float32(0), np.float32(0))
+    solver._step_items(work, pace, alterations=name != "X")
+    # Only the factor in question moves; those before it have moved already.
+    X, V = work.state.X[:, :4].copy(), work.state.V[:, :, :4].copy()
     if name == "V":
-        random_factors = Factors(X.copy(), random_factors.V, random_factors.Y)
+        random_factors = Factors(X, random_factors.V, random_factors.Y)
     if name == "Y":
-        random_factors = Factors(X.copy(), V.copy(), random_factors.Y)
-        solver._step_rows(Y, before, work, no_inertia, no_penalty)
-    old, new = getattr(random_factors, name), {"X": X, "V": V, "Y": Y}[name]
+        random_factors = Factors(X, V, random_factors.Y)
+        solver._step_rows(work, pace)
+    old, new = getattr(random_factors, name), getattr(work.state, name)[..., :4]
     inside = (new > 0) & (new < 1)
     moved = (old.astype(np.float64) - new) / step
     rng = np.random.default_rng(0)
@@ -146,22 +145,26 @@ def test_threads_do_not_change_the_way(kind, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
-@pytest.mark.parametrize(("rank", "width"), [(1, 8), (7, 8), (8, 8), (9, 12), (30, 32)])
+@pytest.mark.parametrize(("rank", "width"), [(1, 8), (7, 8), (8, 8), (9, 16), (30, 32)])
 def test_patterns_of_zeros_that_fill_up_change_nothing(kind, rank, width, team, monkeypatch):
     data = folded_data(m=60, n=50, ends=(30, 34, 60))
-    operator = kind(data.matrix, data.blocks, team, np.float32, data.weights)
-    solver = AcceleratedDescent(operator, cross_weights(data.weights.class_sizes(data.blocks)))
+    cross = cross_weights(data.weights.class_sizes(data.blocks))
+    solver = AcceleratedDescent(kind(data.matrix, data.blocks, team, np.float32, data.weights), cross)
     start = solver.start(rank, np.random.default_rng(0))
     assert saltmine.solver.relaxed.accelerated._padded(start.V).shape[2] == width
     settings = {"ramp": 8, "max_iter": 12, "tol": -1.0, "check_every": 2}
     filled = solver.run(start, **settings)
+    monkeypatch.setattr(saltmine.solver.relaxed.accelerated, "LANES", 40)
+    more = solver.run(start, **settings)
+    # Compiled loops need full vectors, operations on whole arrays do not.
     monkeypatch.setattr(saltmine.solver.relaxed.accelerated, "_padded", np.copy)
-    plain = solver.run(start, **settings)
-    np.testing.assert_allclose(filled.history, plain.history, rtol=1e-5)
-    for name in ("X", "V", "Y"):
-        factor = getattr(filled.factors, name)
-        assert factor.shape == getattr(start, name).shape
-        np.testing.assert_allclose(factor, getattr(plain.factors, name), atol=1e-5)
+    solver = AcceleratedDescent(whole_arrays(data.matrix, data.blocks, team, np.float32, data.weights), cross)
+    for plain in (more, solver.run(start, **settings)):
+        np.testing.assert_allclose(filled.history, plain.history, rtol=1e-5)
+        for name in ("X", "V", "Y"):
+            factor = getattr(filled.factors, name)
+            assert factor.shape == getattr(start, name).shape
+            np.testing.assert_allclose(factor, getattr(plain.factors, name), atol=1e-5)
 
 
 @pytest.mark.parametrize("alterations", [True, False])
@@ -174,6 +177,23 @@ def test_patterns_of_zeros_stay_so(small_data, team, alterations):
     for name in ("X", "V", "Y"):
         assert not getattr(factors, name)[..., 3:].any()
     assert factors.Y.any()
+
+
+@pytest.mark.parametrize("n_items", [1, 31, 32, 33, 100])
+@pytest.mark.parametrize("rank", [8, 24, 40, 72])
+def test_panels_of_any_size_and_rank_take_the_steps_of_whole_arrays(n_items, rank, team):
+    """Loops go through panels in blocks, and through patterns in vectors of several lengths."""
+    rng = np.random.default_rng(0)
+    matrix = rng.random((45, n_items)) < 0.4
+    matrix[0] = True
+    blocks = [slice(0, 7), slice(7, 45)]
+    compiled = make(matrix, blocks, team)
+    start = compiled.start(rank, rng)
+    settings = {"ramp": 5, "max_iter": 6, "tol": -1.0}
+    whole = AcceleratedDescent(whole_arrays(matrix, blocks, team, np.float32), cross_weights([7, 38]))
+    found, expected = compiled.run(start, **settings).factors, whole.run(start, **settings).factors
+    for name in ("X", "V", "Y"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-5)
 
 
 def test_factors_stay_in_the_unit_box_and_without_alterations_V_stays_zero(small_data, team):

@@ -15,7 +15,7 @@ from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.device import HOST, DeviceOperator, on_device, open_device
 from saltmine.solver.relaxed.operator import DenseOperator
 from saltmine.solver.relaxed.spectrum import count_signals
-from saltmine.solver.relaxed.step_kernels import Costs, Prox
+from saltmine.solver.relaxed.step_kernels import Costs, Pace, State
 from tests.helpers.folded_data import folded_data, random_factors
 
 # Importing torch takes seconds.
@@ -103,35 +103,43 @@ def test_a_device_counts_the_same_signals(data, storage, device):
     assert count_signals(operator, np.random.default_rng(0), 40) == expected > 0
 
 
-def test_every_step_on_whole_arrays_is_that_of_the_compiled_loops():
+@pytest.mark.parametrize("alterations", [True, False])
+def test_every_step_on_whole_arrays_is_that_of_the_compiled_loops(alterations):
     """Also for a part of the rows: what is outside stays as it was."""
     rng = np.random.default_rng(0)
-    n, r, c, part = 11, 4, 3, slice(2, 9)
-    X, V = (n, r), (c, n, r)
-    small = np.float32(0.07)
+    n, m, r, c, items, rows = 11, 13, 8, 3, slice(2, 9), slice(4, 12)
+    X, V, Y = (n, r), (c, n, r), (m, r)
 
     def draw(*shapes):
         return [rng.random(shape, dtype=np.float32) for shape in shapes]
 
-    u, cross, steps, class_steps = draw((n,), (c, c), (r,), (c, r))
-    costs, step = Costs(u, np.float32(3.1), cross), Prox(steps, small)
-    calls = {
-        "extrapolate": (*draw(X, X), small, part, *draw(X)),
-        "add_to_all": (*draw(X, V), part, *draw(V)),
-        "step_X": (*draw(X, V, V), costs, step, part, *draw(X, X)),
-        "step_V": (*draw(V, V, V), costs, Prox(class_steps, small), part, *draw(V, V)),
-        "usage_weights": (*draw(X, V, (n,)), costs, part, *draw(V, V)),
-        "step_Y": (*draw(X, X, X, (r,)), costs.mu, step, *draw(X, X)),
-        "multiply": tuple(draw(V, (c, r, r), V)),
-    }
-    for name, arguments in calls.items():
-        compiled, whole = copy(arguments), copy(arguments)
-        getattr(step_kernels, name)(*compiled)
-        getattr(saltmine.solver.relaxed.device, name)(*whole)
-        arrays = [k for k, argument in enumerate(arguments) if isinstance(argument, np.ndarray)]
-        assert any(np.any(whole[k] != arguments[k]) for k in arrays), name
-        for k in arrays:
-            np.testing.assert_allclose(compiled[k], whole[k], rtol=1e-5, atol=1e-6, err_msg=name)
+    u, cross, multiplicities = draw((n,), (c, c), (n,))
+    costs = Costs(u, np.float32(3.1), cross, multiplicities)
+    start, pace = State(*draw(X, X, V, V, Y, Y, V)), Pace(np.float32(0.3), np.float32(0.07))
+    P, G, product, codes, steps, class_steps = draw(V, (c, r, r), Y, (r,), (r,), (c, r))
+    after = []
+    for kernels in (step_kernels, saltmine.solver.relaxed.device):
+        state = copy(start)
+        bound = kernels.bind(state), kernels.bind(costs)
+        grams = kernels.step_items(*bound, P, G, pace, (steps / 50, class_steps / 50), alterations, items)
+        kernels.step_rows(*bound, product, G[0], codes, pace, steps / 50, rows)
+        after.append((*state, grams))
+    compiled, whole = after
+    for k, name in enumerate([*State._fields, "grams"]):
+        np.testing.assert_allclose(compiled[k], whole[k], rtol=1e-5, atol=1e-6, err_msg=name)
+    for k, (name, before) in enumerate(zip(State._fields, start, strict=True)):
+        part = rows if name.startswith("Y") else items
+        inside = np.zeros_like(before, dtype=bool)
+        inside[..., part, :] = True
+        np.testing.assert_array_equal(compiled[k][~inside], before[~inside], err_msg=name)
+        moves = alterations or not name.startswith("V")
+        assert (compiled[k][inside] != before[inside]).mean() > 0.5 if moves else (compiled[k] == before).all(), name
+
+
+def test_compiled_loops_refuse_half_a_vector():
+    X, V, Y = (np.zeros(shape, dtype=np.float32) for shape in ((5, 4), (1, 5, 4), (6, 4)))
+    with pytest.raises(TypeError, match="multiple of the lanes"):
+        step_kernels.step_rows(step_kernels.bind(State(X, X, V, V, Y, Y, V)), *[0] * 6, slice(0, 6))
 
 
 # ---------------------------------------------------------------- names

@@ -19,7 +19,7 @@ from saltmine.data.folding import Weights
 from saltmine.data.validation import BinaryMatrix
 from saltmine.solver.relaxed import step_kernels as formulas
 from saltmine.solver.relaxed.operator import OnItems, OnRows
-from saltmine.solver.relaxed.step_kernels import HALF, Costs, Prox
+from saltmine.solver.relaxed.step_kernels import HALF, Costs, Pace, State
 
 # An array of the library of the device.
 Array = Any
@@ -193,59 +193,70 @@ def _cupy() -> Device:
 # API and writes into slices (torch, cupy), and computes the same formulas.
 
 
-def extrapolate(factor: Array, before: Array, inertia: Any, part: slice, out: Array) -> None:
-    """Extrapolate rows of a (n, r) factor."""
-    out[part] = formulas.extrapolated(factor[part], before[part], inertia)
+def copy(factor: NDArray[Any], device: Device) -> Array:
+    """Return a copy on the device."""
+    return device.put(factor)
 
 
-def add_to_all(X: Array, V: Array, part: slice, out: Array) -> None:
-    """Compute ``out_a = X + V_a``."""
-    out[:, part] = X[part] + V[:, part]
+def bind(arrays: Any) -> Any:
+    """Return arrays as the other functions take them."""
+    return arrays
 
 
-def multiply(factor: Array, gram: Array, out: Array) -> None:
-    """Compute ``out = factor gram``."""
-    out[...] = factor @ gram
+def step_items(
+    state: State,
+    costs: Costs,
+    P: Array,
+    G: Array,
+    pace: Pace,
+    steps: tuple[Array, Array],
+    alterations: bool,
+    part: slice,
+) -> Array:
+    """Take the steps in X and, if there are alterations, in V; return the Gram matrices of the patterns."""
+    P, half = P[:, part], HALF * costs.u[part, None]
+    _step_X(state, costs, P, G, pace, steps[0], half, part)
+    if alterations:
+        _step_V(state, costs, P, G, pace, steps[1], half, part)
+    V, multiplicities = state.V[:, part], costs.items[part, None]
+    patterns = state.X[part] + V
+    weights = -costs.mu * multiplicities * patterns
+    for a in range(V.shape[0]):
+        weights += formulas.cross_weight(V[a], V, multiplicities * costs.cross[a, :, None, None])
+    state.weights[:, part] = weights
+    patterns *= multiplicities**0.5
+    return patterns.swapaxes(1, 2) @ patterns
 
 
-def step_X(
-    point: Array, fitted: Array, P: Array, costs: Costs, step: Prox, part: slice, X: Array, before: Array
+def _step_X(
+    state: State, costs: Costs, P: Array, G: Array, pace: Pace, steps: Array, gradient: Array, part: slice
 ) -> None:
-    """Take the step in X from ``point``. The old X goes to ``before``."""
-    gradient = HALF * costs.u[part, None]
+    point = formulas.extrapolated(state.X[part], state.X_before[part], pace.inertia)
+    fitted = (point + state.V[:, part]) @ G
     for a in range(P.shape[0]):
-        gradient = gradient + formulas.error_gradient(fitted[a, part], P[a, part], costs.mu)
-    before[part] = X[part]
-    X[part] = formulas.prox_step(point[part], gradient, step.steps, step.weight)
+        gradient = gradient + formulas.error_gradient(fitted[a], P[a], costs.mu)
+    state.X_before[part] = state.X[part]
+    state.X[part] = formulas.prox_step(point, gradient, steps, pace.weight)
 
 
-def step_V(
-    point: Array, fitted: Array, P: Array, costs: Costs, step: Prox, part: slice, V: Array, before: Array
+def _step_V(
+    state: State, costs: Costs, P: Array, G: Array, pace: Pace, steps: Array, gradient: Array, part: slice
 ) -> None:
-    """Take the step in every V_a from ``point``. The old V goes to ``before``."""
-    P = P[:, part]
-    gradient = formulas.error_gradient(fitted[:, part], P, costs.mu) + HALF * costs.u[part, None]
+    V = state.V[:, part]
+    points = formulas.extrapolated(V, state.V_before[:, part], pace.inertia)
+    gradient = gradient + formulas.error_gradient((state.X[part] + points) @ G, P, costs.mu)
     for b in range(V.shape[0]):
         there, back = costs.cross[:, b, None, None], costs.cross[b, :, None, None]
-        gradient += formulas.cross_gradient(P, P[b], V[b, part], there, back)
-    before[:, part] = V[:, part]
-    V[:, part] = formulas.prox_step(point[:, part], gradient, step.steps[:, None], step.weight)
+        gradient += formulas.cross_gradient(P, P[b], V[b], there, back)
+    state.V_before[:, part] = V
+    state.V[:, part] = formulas.prox_step(points, gradient, steps[:, None], pace.weight)
 
 
-def usage_weights(X: Array, V: Array, items: Array, costs: Costs, part: slice, patterns: Array, weights: Array) -> None:
-    """Compute what the usage step needs; ``items`` are the multiplicities of the items."""
-    V, multiplicities = V[:, part], items[part, None]
-    pattern = X[part] + V
-    patterns[:, part] = multiplicities**0.5 * pattern
-    total = -costs.mu * multiplicities * pattern
-    for a in range(V.shape[0]):
-        total += formulas.cross_weight(V[a], V, multiplicities * costs.cross[a, :, None, None])
-    weights[:, part] = total
-
-
-def step_Y(
-    point: Array, fitted: Array, product: Array, codes: Array, mu: Any, step: Prox, Y: Array, before: Array
+def step_rows(
+    state: State, costs: Costs, product: Array, gram: Array, codes: Array, pace: Pace, steps: Array, part: slice
 ) -> None:
-    """Take the step in rows of one class from ``point``."""
-    before[...] = Y
-    Y[...] = formulas.prox_step(point, formulas.usage_gradient(product, fitted, codes, mu), step.steps, step.weight)
+    """Take the step in Y for rows of one class."""
+    point = formulas.extrapolated(state.Y[part], state.Y_before[part], pace.inertia)
+    gradient = formulas.usage_gradient(product[part], point @ gram, codes, costs.mu)
+    state.Y_before[part] = state.Y[part]
+    state.Y[part] = formulas.prox_step(point, gradient, steps, pace.weight)

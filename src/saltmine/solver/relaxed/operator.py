@@ -14,10 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from saltmine import native
 from saltmine.data.folding import Weights
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
-from saltmine.solver.relaxed import sparse_kernels
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.integer]
@@ -34,8 +34,11 @@ SPARSE_DENSITY = 0.05
 
 # Work on sparse data, in units of one stored one: the work of a panel, and the work of an iteration per item of one
 # class, and per row, besides the products.
-PANEL_WORK = 1 << 19
+PANEL_WORK = 1 << 18
 ITEM_WORK, ROW_WORK = 150, 60
+
+# Products of fewer ones, or of fewer cells of dense data, take no longer than it takes to share them out to threads.
+MIN_SHARED_CELLS = 1 << 16
 
 # A factor of more items than this does not fit into the cache, and every row would load it again. So panels of several
 # rows go through the items strip by strip, if rows have enough ones in a strip.
@@ -89,7 +92,10 @@ class HostOperator(ABC):
         self.shape = (matrix.shape[0], matrix.shape[1])
         self.blocks, self.weights = blocks, weights or Weights.ones(self.shape)
         self.item_counts = np.zeros(self.shape[1], dtype=np.int64)
-        self._team, self._dtype = team, dtype
+        self._dtype = dtype
+        cells = matrix.shape[0] * matrix.shape[1] if isinstance(matrix, np.ndarray) else matrix.nnz
+        # A team that nobody opens has one thread.
+        self._team = team if cells >= MIN_SHARED_CELLS else ThreadTeam(1)
         self._hold(matrix)
 
     @abstractmethod
@@ -160,43 +166,37 @@ class SparseOperator(HostOperator):
         n_strips = _count_strips(matrix)
         if n_strips > 1 and not matrix.has_sorted_indices:
             matrix = matrix.sorted_indices()
-        starts = matrix.indptr.astype(_index_type(matrix.nnz), copy=False)
-        self._items = matrix.indices.astype(_index_type(max(self.shape)), copy=False)
-        self._strip_starts = np.empty((n_strips + 1, self.shape[0]), dtype=starts.dtype)
-        sparse_kernels.find_strip_starts(starts, self._items, STRIP_ITEMS, self._strip_starts)
-        item_starts, self._rows = self._transpose_and_count(starts)
-        self._item_starts = item_starts[:-1].reshape(n_classes, n)
-        self._item_ends = item_starts[1:].reshape(n_classes, n)
-        ones_of_items = (self._item_ends - self._item_starts).sum(axis=0)
+        starts = matrix.indptr.astype(np.int64, copy=False)
+        self._items = matrix.indices.astype(np.int32, copy=False)
+        self._strip_starts = np.empty((n_strips + 1, self.shape[0]), dtype=np.int64)
+        native.find_strip_starts(starts, self._items, STRIP_ITEMS, self._strip_starts)
+        self._item_starts, self._rows = self._transpose_and_count(starts)
+        ones_of_items = np.diff(self._item_starts).reshape(n_classes, n).sum(axis=0)
         self._item_panels = [(items,) for items in _balanced_panels(ones_of_items, n_classes * ITEM_WORK)]
         ones, min_rows = np.diff(starts), STRIP_ROWS if n_strips > 1 else 1
         self._row_panels = _row_panels(self.blocks, lambda block: _balanced_panels(ones[block], ROW_WORK, min_rows))
+        kind = "float" if self._dtype is np.float32 else "double"
+        self._products = getattr(native, f"multiply_items_{kind}"), getattr(native, f"multiply_rows_{kind}")
 
     def _transpose_and_count(self, row_starts: Integers) -> tuple[Integers, Integers]:
         """Return starts and row indices of the stacked transposed classes, and fill the item counts."""
         n, data = self.shape[1], (row_starts, self._items)
-        starts = np.zeros(len(self.blocks) * n + 1, dtype=row_starts.dtype)
+        starts = np.zeros(len(self.blocks) * n + 1, dtype=np.int64)
         rows = np.empty_like(self._items)
         for a, block in enumerate(self.blocks):
             ones = starts[1 + a * n : 1 + (a + 1) * n]
-            sparse_kernels.count_items(*data, self.weights.rows, block.start, block.stop, ones, self.item_counts)
+            native.count_items(*data, self.weights.rows, block.start, block.stop, ones, self.item_counts)
         np.cumsum(starts, out=starts)
         for a, block in enumerate(self.blocks):
             ends = starts[a * n : (a + 1) * n].copy()
-            sparse_kernels.transpose(*data, block.start, block.stop, ends, rows)
+            native.transpose(*data, block.start, block.stop, ends, rows)
         return starts, rows
 
     def _multiply_items(self, items: slice, usage: Floats, out: Floats) -> None:
-        for a in range(len(self.blocks)):
-            part = self._item_starts[a, items], self._item_ends[a, items]
-            sparse_kernels.multiply_rows(*part, self._rows, usage, out[a, items])
+        self._products[0](self._item_starts, self._rows, usage, items.start, items.stop, out)
 
     def _multiply_rows(self, a: int, rows: slice, weights: Floats, out: Floats) -> None:
-        sparse_kernels.multiply_by_strips(self._strip_starts, self._items, weights[a], rows.start, rows.stop, out)
-
-
-def _index_type(largest: int) -> type[np.integer]:
-    return np.int32 if largest <= np.iinfo(np.int32).max else np.int64
+        self._products[1](self._strip_starts, self._items, weights[a], rows.start, rows.stop, out)
 
 
 def _count_strips(matrix: sp.csr_array) -> int:
