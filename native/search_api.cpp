@@ -125,6 +125,8 @@ bool search_merge(Engine* engine) { return engine->search.merge(engine->team); }
 
 bool search_split(Engine* engine) { return engine->search.split(engine->team); }
 
+bool search_try_without(Engine* engine, Int s) { return engine->search.try_without(s); }
+
 bool search_replace(Engine* engine, Array<const Int> old, Matrix<const Word> starts, bool force, bool test, double slack,
                     Int new_sort) {
     std::vector<Rows> from;
@@ -215,6 +217,7 @@ SALTMINE_EXPORT(search_length_without)
 SALTMINE_EXPORT(search_refit)
 SALTMINE_EXPORT(search_merge)
 SALTMINE_EXPORT(search_split)
+SALTMINE_EXPORT(search_try_without)
 SALTMINE_EXPORT(search_replace)
 SALTMINE_EXPORT(search_add_fixed)
 SALTMINE_EXPORT(search_fit_rows)

@@ -102,7 +102,7 @@ class LocalSearch:
 
     def add(self, model: BinaryModel, typical: Sequence[int] = ()) -> None:
         """Add the patterns of a model as they are; those of these numbers are typical rows."""
-        native.search_make_room(self._search, model.rank)
+        self._make_room(model.rank)
         slots = np.flatnonzero(self.used == 0).tolist()
         carried = np.ascontiguousarray((model.X | model.V).transpose(2, 0, 1))
         for k, (s, rows, carry) in enumerate(zip(slots, self.bits.layout.pack(model.Y.T), carried, strict=False)):
@@ -134,6 +134,10 @@ class LocalSearch:
 
     def _put(self, s: int, rows: Words, carry: Bools) -> None:
         native.search_put(self._search, s, rows, carry)
+
+    def _make_room(self, count: int) -> None:
+        """See to it that there are so many empty slots."""
+        native.search_make_room(self._search, count)
 
     def _take_away(self, *patterns: int) -> None:
         for s in patterns:
@@ -203,6 +207,10 @@ class LocalSearch:
     def merge(self) -> bool:
         """Try overlapping pairs of patterns as one, the most similar first; the typical row is apart."""
         return bool(native.search_merge(self._search))
+
+    def _try_without(self, s: int) -> bool:
+        """Try to drop a pattern and let those that share its rows or items take over, before f is compared."""
+        return bool(native.search_try_without(self._search, s))
 
     def split(self) -> bool:
         """Try to take the rows of one class out of a pattern whose items there are its own.
