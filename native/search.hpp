@@ -65,6 +65,7 @@ public:
     void refit(Team& team, bool trim);
     bool merge(Team& team);
     bool split(Team& team);
+    bool try_without(Int s);
     bool replace(const std::vector<Int>& old, const std::vector<Rows>& starts, const Exchange& how = {});
     bool add_fixed(const Items& items, Rows start);
     void fit_rows(Int s, const Items& items, Rows& rows);
@@ -100,7 +101,6 @@ private:
     bool refit_one(Int s, bool trim);
     Attempt attempt_on(const std::vector<Int>& patterns) const;
     bool try_merge(Int s, Int t, double similar);
-    bool try_without(Int s);
     bool try_split(Int s);
     bool split_one(Int s, Int a);
     double own_items(Int s, Int a) const;

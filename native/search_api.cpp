@@ -60,6 +60,13 @@ void search_covered(Engine* engine, Matrix<Word> covered) {
     std::copy(cells.begin(), cells.end(), covered.begin());
 }
 
+std::vector<double> search_background(Engine* engine) {
+    const Model& model = engine->search.model;
+    std::vector<double> background;
+    for (Int i = 0; i < model.data->n_items(); ++i) background.push_back(model.background(i));
+    return background;
+}
+
 void search_make_room(Engine* engine, Int count) { engine->search.model.make_room(count); }
 
 void search_put(Engine* engine, Int s, Array<const Word> rows, Matrix<const bool> carry) {
@@ -82,6 +89,12 @@ void search_carry(Engine* engine, Int s, Matrix<bool> carry) {
     for (std::size_t k = 0; k < items.size(); ++k) {
         for (Int a = 0; a < carry.shape[0]; ++a) carry(a, items.numbers[k]) = model.carries(items, k, a);
     }
+}
+
+Int search_version(Engine* engine, Int s) { return static_cast<Int>(engine->search.model.slots[s].version); }
+
+void search_set_version(Engine* engine, Int s, Int version) {
+    engine->search.model.slots[s].version = static_cast<Word>(version);
 }
 
 Int search_sort(Engine* engine, Int s) { return engine->search.model.slots[s].sort; }
@@ -111,6 +124,8 @@ void search_refit(Engine* engine, bool trim) { engine->search.refit(engine->team
 bool search_merge(Engine* engine) { return engine->search.merge(engine->team); }
 
 bool search_split(Engine* engine) { return engine->search.split(engine->team); }
+
+bool search_try_without(Engine* engine, Int s) { return engine->search.try_without(s); }
 
 bool search_replace(Engine* engine, Array<const Int> old, Matrix<const Word> starts, bool force, bool test, double slack,
                     Int new_sort) {
@@ -186,11 +201,14 @@ SALTMINE_EXPORT(search_update)
 SALTMINE_EXPORT(search_used)
 SALTMINE_EXPORT(search_errors)
 SALTMINE_EXPORT(search_covered)
+SALTMINE_EXPORT(search_background)
 SALTMINE_EXPORT(search_make_room)
 SALTMINE_EXPORT(search_put)
 SALTMINE_EXPORT(search_take_out)
 SALTMINE_EXPORT(search_rows)
 SALTMINE_EXPORT(search_carry)
+SALTMINE_EXPORT(search_version)
+SALTMINE_EXPORT(search_set_version)
 SALTMINE_EXPORT(search_sort)
 SALTMINE_EXPORT(search_set_sort)
 SALTMINE_EXPORT(search_set_alike)
@@ -199,6 +217,7 @@ SALTMINE_EXPORT(search_length_without)
 SALTMINE_EXPORT(search_refit)
 SALTMINE_EXPORT(search_merge)
 SALTMINE_EXPORT(search_split)
+SALTMINE_EXPORT(search_try_without)
 SALTMINE_EXPORT(search_replace)
 SALTMINE_EXPORT(search_add_fixed)
 SALTMINE_EXPORT(search_fit_rows)

@@ -89,7 +89,7 @@ def together(
             break
         for s in np.flatnonzero(failing):
             for sample in samples:
-                if sample.state.used[s]:
+                if sample.used[s]:
                     sample.remove(int(s))
         left &= ~failing
     return evidence
@@ -125,8 +125,8 @@ def _one_per_group(data: StackedMatrix, model: BinaryModel, rows: Indices, typic
 
 def _evidence_of(sample: LocalSearch, wanted: Bools) -> Floats:
     """Return the evidence of the patterns of a sample; none for those that no row uses."""
-    slots = [s if wanted[s] and sample.state.used[s] else None for s in range(len(wanted))]
-    return np.array([0.0 if s is None else sample.together(s) for s in slots])
+    used = sample.used
+    return np.array([sample.together(s) if wanted[s] and used[s] else 0.0 for s in range(len(wanted))])
 
 
 def added_log_p(

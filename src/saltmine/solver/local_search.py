@@ -81,6 +81,12 @@ class LocalSearch:
         errors: Ints = native.search_errors(self._search)
         return errors
 
+    @property
+    def background(self) -> Floats:
+        """The share of ones among the cells of every item that no pattern covers, (n,); one where it has none."""
+        background: Floats = native.search_background(self._search)
+        return background
+
     def rows(self, s: int) -> Words:
         """Return the rows of a pattern, (W,)."""
         rows = np.empty_like(self.data.row_mask)
@@ -95,14 +101,14 @@ class LocalSearch:
 
     def add(self, model: BinaryModel, typical: Sequence[int] = ()) -> None:
         """Add the patterns of a model as they are; those of these numbers are typical rows."""
-        native.search_make_room(self._search, model.rank)
+        self._make_room(model.rank)
         slots = np.flatnonzero(self.used == 0).tolist()
         carried = np.ascontiguousarray((model.X | model.V).transpose(2, 0, 1))
         for k, (s, rows, carry) in enumerate(zip(slots, self.bits.layout.pack(model.Y.T), carried, strict=False)):
             if rows.any() and carry.any():
                 native.search_put(self._search, s, rows, carry)
                 self._set_alike(s, np.zeros(len(carry), dtype=bool))
-                native.search_set_sort(self._search, s, TYPICAL if k in typical else FREE)
+                self._set_sort(s, TYPICAL if k in typical else FREE)
         self.update()
 
     def update(self) -> None:
@@ -128,13 +134,35 @@ class LocalSearch:
     def _put(self, s: int, rows: Words, carry: Bools) -> None:
         native.search_put(self._search, s, rows, carry)
 
+    def _make_room(self, count: int) -> None:
+        """See to it that there are so many empty slots."""
+        native.search_make_room(self._search, count)
+
     def _take_away(self, *patterns: int) -> None:
         for s in patterns:
             native.search_take_out(self._search, s)
         self.update()
 
+    def _put_back(self, s: int, rows: Words, carry: Bools, version: int) -> None:
+        """Put a pattern back as it was: what was tried on it in vain is not tried again."""
+        self._put(s, rows, carry)
+        native.search_set_version(self._search, s, version)
+
+    def _version(self, s: int) -> int:
+        """Return a number that is another one whenever a pattern has changed."""
+        return int(native.search_version(self._search, s))
+
     def _sort(self, s: int) -> int:
         return int(native.search_sort(self._search, s))
+
+    def _set_sort(self, s: int, sort: int) -> None:
+        native.search_set_sort(self._search, s, sort)
+
+    def _alike(self, s: int) -> Bools:
+        """Return the classes that may have no items of their own in a pattern, (c,)."""
+        alike = np.empty(len(self.bits.blocks), dtype=bool)
+        native.search_alike(self._search, s, alike)
+        return alike
 
     def _set_alike(self, s: int, classes: Bools) -> None:
         """Let these classes have no items of their own in a pattern, and no others."""
@@ -178,6 +206,10 @@ class LocalSearch:
     def merge(self) -> bool:
         """Try overlapping pairs of patterns as one, the most similar first; the typical row is apart."""
         return bool(native.search_merge(self._search))
+
+    def _try_without(self, s: int) -> bool:
+        """Try to drop a pattern and let those that share its rows or items take over, before f is compared."""
+        return bool(native.search_try_without(self._search, s))
 
     def split(self) -> bool:
         """Try to take the rows of one class out of a pattern whose items there are its own.
@@ -246,9 +278,9 @@ class LocalSearch:
             used = int(self.used[s])
             if self._sort(s) != FREE or not is_typical(used, int(self.data.class_sizes.sum())):
                 continue
-            native.search_set_sort(self._search, s, TYPICAL)
+            self._set_sort(s, TYPICAL)
             if max(self.together(s), self._use_evidence(self.carry(s), used)) >= -self.log_alpha:
-                native.search_set_sort(self._search, s, FREE)
+                self._set_sort(s, FREE)
 
     def add_typical(self) -> bool:
         """Add the typical row if it shortens f and there is none."""
@@ -277,10 +309,15 @@ class LocalSearch:
                 kept |= rows
                 if self._count_items(np.logical_or.reduce(carry, axis=0)) >= 2:
                     self._put(s, rows, carry)
-            native.search_fit_rows(self._search, t, typical, kept)
-            self._put(t, kept, typical)
+            self._put(t, self._fit_rows(t, typical, kept), typical)
         self.update()
         return changed
+
+    def _fit_rows(self, s: int, carry: Bools, start: Words) -> Words:
+        """Return the rows that save most by these items, which stay as they are, for the empty slot ``s``."""
+        rows = start.copy()
+        native.search_fit_rows(self._search, s, carry, rows)
+        return rows
 
     def _most_use(self, s: int) -> bool:
         return bool(2 * self.used[s] >= self.data.class_sizes.sum())
@@ -353,6 +390,7 @@ class LocalSearch:
         rows that do not use it have more of everything else.
         """
         kept = {s: (self.rows(s), self.carry(s)) for s in self.patterns()}
+        versions = {s: self._version(s) for s in kept}
         typical = [s for s in kept if self.is_typical(s)]
         self._take_away(*kept)
         shown = {s: self._evidence_with(*parts) for s, parts in kept.items() if s not in typical}
@@ -361,12 +399,12 @@ class LocalSearch:
             asked, left = len(waiting), list[int]()
             for s in waiting:
                 if self._evidence_with(*kept[s]) >= -self.log_alpha:
-                    self._put(s, *kept[s])
+                    self._put_back(s, *kept[s], versions[s])
                 else:
                     left.append(s)
             waiting = left
         for s in typical:
-            self._put(s, *kept[s])
+            self._put_back(s, *kept[s], versions[s])
         self.update()
         return bool(waiting)
 
@@ -387,9 +425,7 @@ class LocalSearch:
 
     def make_alike(self, s: int, classes: Bools) -> None:
         """Let these classes have no items of their own in a pattern, for good."""
-        alike = np.empty_like(classes)
-        native.search_alike(self._search, s, alike)
-        self._set_alike(s, alike | classes)
+        self._set_alike(s, self._alike(s) | classes)
         self.replace([s], [self.rows(s)], force=True)
 
     # ------------------------------------------------------------ seeds
