@@ -71,6 +71,16 @@ class Handle:
         weakref.finalize(self, lambda: free(_Address(address)))
 
 
+class Packed:
+    """Arguments that are the same in many calls, packed once. Arrays must stay as they are but for their values."""
+
+    __slots__ = ("kept", "words")
+
+    def __init__(self, *arguments: Any) -> None:
+        self.words, self.kept = list[int](), list[Any]([arguments])
+        _pack(arguments, self.words, self.kept)
+
+
 class _Address(int):
     """The address of an object of the library."""
 
@@ -84,6 +94,8 @@ def _pack(values: tuple[Any, ...], packed: list[int], kept: list[Any]) -> None:
             packed += (_ARRAY, id(capsule))
         elif isinstance(value, tuple):
             _pack(value, packed, kept)
+        elif isinstance(value, Packed):
+            packed += value.words
         elif isinstance(value, Handle):
             packed += (_OBJECT, value.address)
         elif isinstance(value, _Address):
