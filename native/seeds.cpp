@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -16,42 +17,68 @@ namespace {
 using Numbers = std::vector<std::int32_t>;
 using Rows = std::vector<Word>;
 
-// The ones that no pattern covers, by items and by rows. A row is known by its place: word and bit.
+// Where rows stand in words. One that counts for several of the input stands in several places.
+struct Places {
+    Places(Array<const Int> rows, Array<const Int> places, Int n_words, Int n_rows)
+        : n_words(n_words), of_row(n_rows), first_row(64 * n_words, -1) {
+        for (Int k = 0; k < rows.size(); ++k) {
+            if (of_row[rows[k]].empty()) first_row[places[k]] = static_cast<std::int32_t>(rows[k]);
+            of_row[rows[k]].push_back(static_cast<std::int32_t>(places[k]));
+        }
+    }
+
+    Int n_words;
+    std::vector<Numbers> of_row;
+    Numbers first_row;  // (64 W,): the row that has its first place there, or -1
+
+    void add(Rows& words, std::int32_t row) const {
+        for (std::int32_t place : of_row[row]) words[place / 64] |= Word{1} << (place % 64);
+    }
+    Int count(const Rows& words, Array<const Int> row_weights) const {
+        Int count = 0;
+        for (Int w = 0; w < n_words; ++w) {
+            for (Word left = words[w]; left != 0; left &= left - 1) {
+                std::int32_t row = first_row[64 * w + lowest_one(left)];
+                if (row >= 0) count += row_weights[row];
+            }
+        }
+        return count;
+    }
+};
+
+// The ones that no pattern covers, by items and by rows.
 class Ones {
 public:
-    Ones(Matrix<const Word> columns, Array<const Int> word_weights, Array<const Int> item_weights)
-        : n_items(columns.shape[0]), n_words(columns.shape[1]), columns_(columns), of_item_(n_items),
-          of_place_(64 * n_words), place_weight_(64 * n_words), item_weight_(n_items) {
-        for (Int place = 0; place < 64 * n_words; ++place) place_weight_[place] = word_weights[place / 64];
+    Ones(Matrix<const Word> columns, const Places& places, Array<const Int> row_weights, Array<const Int> item_weights)
+        : n_items(columns.shape[0]), n_rows(row_weights.size()), columns_(columns), row_weights_(row_weights),
+          item_weights_(item_weights), of_item_(n_items), of_row_(n_rows), counts_(n_items) {
         for (Int i = 0; i < n_items; ++i) {
-            item_weight_[i] = item_weights[i];
-            for (Int w = 0; w < n_words; ++w) {
+            for (Int w = 0; w < columns.shape[1]; ++w) {
                 for (Word left = columns(i, w); left != 0; left &= left - 1) {
-                    auto place = static_cast<std::int32_t>(64 * w + lowest_one(left));
-                    of_item_[i].push_back(place);
-                    of_place_[place].push_back(static_cast<std::int32_t>(i));
+                    std::int32_t row = places.first_row[64 * w + lowest_one(left)];
+                    if (row < 0) continue;
+                    of_item_[i].push_back(row);
+                    of_row_[row].push_back(static_cast<std::int32_t>(i));
+                    counts_[i] += row_weights[row];
                 }
             }
         }
     }
 
-    Int n_items, n_words;
+    Int n_items, n_rows;
 
     Rows column(Int i) const { return Rows(columns_.at(i).begin(), columns_.at(i).end()); }
-    const Numbers& places_of(Int i) const { return of_item_[i]; }
-    const Numbers& items_of(Int place) const { return of_place_[place]; }
-    Int weight_of_place(Int place) const { return place_weight_[place]; }
-    Int weight_of_item(Int i) const { return item_weight_[i]; }
-    Int count_rows(Int i) const {
-        Int count = 0;
-        for (std::int32_t place : of_item_[i]) count += place_weight_[place];
-        return count;
-    }
+    const Numbers& rows_of(Int i) const { return of_item_[i]; }
+    const Numbers& items_of(Int row) const { return of_row_[row]; }
+    Int weight_of_row(Int row) const { return row_weights_[row]; }
+    Int weight_of_item(Int i) const { return item_weights_[i]; }
+    Int count_rows(Int i) const { return counts_[i]; }
 
 private:
     Matrix<const Word> columns_;
-    std::vector<Numbers> of_item_, of_place_;
-    std::vector<Int> place_weight_, item_weight_;
+    Array<const Int> row_weights_, item_weights_;
+    std::vector<Numbers> of_item_, of_row_;
+    std::vector<Int> counts_;
 };
 
 // The most similar ones, itself first, until there are so many others; equally similar ones in the order of numbers.
@@ -87,74 +114,66 @@ Numbers nearest(const std::vector<float>& similarity, const Numbers& among, std:
 
 class Seeds {
 public:
-    Seeds(const Ones& ones, Array<const Word> row_mask, Array<const Int> neighbours)
-        : ones_(ones), neighbours_(neighbours.begin(), neighbours.end()), frequency_(ones.n_items),
-          scale_(ones.n_items), base_(64 * ones.n_words) {
-        double n_rows = 0.0;
-        for (Int w = 0; w < ones.n_words; ++w) {
-            for (Word left = row_mask[w]; left != 0; left &= left - 1) {
-                places_.push_back(static_cast<std::int32_t>(64 * w + lowest_one(left)));
-                n_rows += static_cast<double>(ones.weight_of_place(places_.back()));
-            }
-        }
+    Seeds(const Ones& ones, const Places& places, Int n_of_input, Array<const Int> neighbours)
+        : ones_(ones), words_(places), neighbours_(neighbours.begin(), neighbours.end()), frequency_(ones.n_items),
+          scale_(ones.n_items), base_(ones.n_rows), rows_(ones.n_rows), items_(ones.n_items) {
+        std::iota(rows_.begin(), rows_.end(), 0);
+        std::iota(items_.begin(), items_.end(), 0);
+        double n_rows = static_cast<double>(n_of_input);
         for (Int i = 0; i < ones.n_items; ++i) {
-            items_.push_back(static_cast<std::int32_t>(i));
             double frequency = ones.count_rows(i) / n_rows;
             frequency_[i] = static_cast<float>(frequency);
             scale_[i] = static_cast<float>(1.0 / std::sqrt(std::max(frequency * (1.0 - frequency), 1.0 / n_rows)));
         }
-        for (std::int32_t place : places_) {
-            for (std::int32_t i : ones.items_of(place)) base_[place] += frequency_[i] * worth(i);
+        for (std::int32_t row : rows_) {
+            for (std::int32_t i : ones.items_of(row)) base_[row] += frequency_[i] * worth(i);
         }
     }
 
     // Rows that are most like one: correlated in items that are scaled to unit variance.
-    void like_row(std::int32_t place, std::vector<Rows>& found) const {
-        std::vector<float> similarity(64 * ones_.n_words);
-        for (std::int32_t other : places_) similarity[other] = -base_[other];
-        for (std::int32_t i : ones_.items_of(place)) {
-            for (std::int32_t other : ones_.places_of(i)) similarity[other] += worth(i);
+    void like_row(std::int32_t row, std::vector<Rows>& found) const {
+        std::vector<float> similarity(ones_.n_rows);
+        for (std::int32_t other : rows_) similarity[other] = -base_[other];
+        for (std::int32_t i : ones_.items_of(row)) {
+            for (std::int32_t other : ones_.rows_of(i)) similarity[other] += worth(i);
         }
-        auto weight = [this](std::int32_t other) { return ones_.weight_of_place(other); };
+        auto weight = [this](std::int32_t other) { return ones_.weight_of_row(other); };
         for (Int count : neighbours_) {
-            Rows rows(ones_.n_words);
-            for (std::int32_t other : nearest(similarity, places_, place, count, weight)) {
-                rows[other / 64] |= Word{1} << (other % 64);
-            }
-            found.push_back(std::move(rows));
+            found.emplace_back(words_.n_words);
+            for (std::int32_t other : nearest(similarity, rows_, row, count, weight)) words_.add(found.back(), other);
         }
     }
 
     // Rows that have most of the items that are most like one.
     void like_item(std::int32_t item, std::vector<Rows>& found) const {
         std::vector<float> similarity(ones_.n_items);
-        for (std::int32_t place : ones_.places_of(item)) {
-            for (std::int32_t i : ones_.items_of(place)) similarity[i] += static_cast<float>(ones_.weight_of_place(place));
+        for (std::int32_t row : ones_.rows_of(item)) {
+            for (std::int32_t i : ones_.items_of(row)) similarity[i] += static_cast<float>(ones_.weight_of_row(row));
         }
         for (Int i = 0; i < ones_.n_items; ++i) {
             similarity[i] = (similarity[i] - frequency_[item] * static_cast<float>(ones_.count_rows(i))) * scale_[i];
         }
         auto weight = [this](std::int32_t i) { return ones_.weight_of_item(i); };
         for (Int count : neighbours_) {
-            std::vector<Int> having(64 * ones_.n_words);
+            std::vector<Int> having(ones_.n_rows);
             Int total = 0;
             for (std::int32_t i : nearest(similarity, items_, item, count, weight)) {
                 total += weight(i);
-                for (std::int32_t place : ones_.places_of(i)) having[place] += weight(i);
+                for (std::int32_t row : ones_.rows_of(i)) having[row] += weight(i);
             }
-            Rows rows(ones_.n_words);
-            for (std::int32_t place : places_) {
-                if (total < 2 * having[place]) rows[place / 64] |= Word{1} << (place % 64);
+            found.emplace_back(words_.n_words);
+            for (std::int32_t row : rows_) {
+                if (total < 2 * having[row]) words_.add(found.back(), row);
             }
-            found.push_back(std::move(rows));
         }
     }
 
 private:
     const Ones& ones_;
+    const Places& words_;
     std::vector<Int> neighbours_;
     std::vector<float> frequency_, scale_, base_;
-    Numbers places_, items_;
+    Numbers rows_, items_;  // all of them
 
     float worth(Int i) const { return scale_[i] * scale_[i] * static_cast<float>(ones_.weight_of_item(i)); }
 };
@@ -188,35 +207,35 @@ std::vector<Rows> identical_columns(const Ones& ones, Int n_rows, Int most) {
 }
 
 // Sets of rows to start a pattern from, each once, (k, W) in one array: first those of rows, then those of items.
-std::vector<Word> find_seeds(Matrix<const Word> columns, Array<const Word> row_mask, Array<const Int> word_weights,
-                             Array<const Int> item_weights, Array<const Int> places, Array<const Int> items,
-                             Array<const Int> neighbours, Int n_identical, Int n_threads) {
-    Ones ones(columns, word_weights, item_weights);
-    std::vector<std::vector<Rows>> found(places.size() + items.size());
+// `rows_at` and `places` say where rows stand in words.
+std::vector<Word> find_seeds(Matrix<const Word> columns, Array<const Int> rows_at, Array<const Int> places,
+                             Array<const Int> row_weights, Array<const Int> item_weights, Array<const Int> rows,
+                             Array<const Int> items, Array<const Int> neighbours, Int n_identical, Int n_threads) {
+    Places words(rows_at, places, columns.shape[1], row_weights.size());
+    Ones ones(columns, words, row_weights, item_weights);
+    Int n_rows = std::accumulate(row_weights.begin(), row_weights.end(), Int{0});
+    std::vector<std::vector<Rows>> found(rows.size() + items.size());
     if (!found.empty()) {
-        Seeds seeds(ones, row_mask, neighbours);
+        Seeds seeds(ones, words, n_rows, neighbours);
         Team team(n_threads);
         std::atomic<Int> next{0};
         team.run([&](Int) {
             for (Int k = next++; k < static_cast<Int>(found.size()); k = next++) {
-                if (k < places.size()) {
-                    seeds.like_row(static_cast<std::int32_t>(places[k]), found[k]);
+                if (k < rows.size()) {
+                    seeds.like_row(static_cast<std::int32_t>(rows[k]), found[k]);
                 } else {
-                    seeds.like_item(static_cast<std::int32_t>(items[k - places.size()]), found[k]);
+                    seeds.like_item(static_cast<std::int32_t>(items[k - rows.size()]), found[k]);
                 }
             }
         });
     }
-    Int n_rows = 0;
-    for (Int w = 0; w < columns.shape[1]; ++w) n_rows += word_weights[w] * count_ones(row_mask[w]);
     found.push_back(identical_columns(ones, n_rows, n_identical));
     std::vector<Word> all;
     std::unordered_set<Key, KeyHash> known;
     for (const std::vector<Rows>& sets : found) {
-        for (const Rows& rows : sets) {
-            Int count = 0;
-            for (Int w = 0; w < columns.shape[1]; ++w) count += word_weights[w] * count_ones(rows[w]);
-            if (count >= 2 && known.insert(key_of(rows)).second) all.insert(all.end(), rows.begin(), rows.end());
+        for (const Rows& seed : sets) {
+            if (words.count(seed, row_weights) < 2 || !known.insert(key_of(seed)).second) continue;
+            all.insert(all.end(), seed.begin(), seed.end());
         }
     }
     return all;

@@ -16,14 +16,14 @@ from saltmine.data.blocks import row_sources
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
-from saltmine.solver import local_search, tall
+from saltmine.solver import tall
 from saltmine.solver.executor import LocalExecutor
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.row_block import RowBlock, RowRule, RowSizes
 from saltmine.solver.scoring import collect, find_carriers, score_model
 from saltmine.solver.solution import SEARCHED, Solution
 from saltmine.solver.tall_model import TallModel, TallStart
-from tests.helpers.added import by_simes
+from tests.helpers.added import ask_as_blocks_do
 from tests.helpers.models import assert_same_model
 
 FIGURES = ("usage_counts_", "noise_counts_", "carrier_counts_", "item_counts_", "class_counts_")
@@ -61,7 +61,7 @@ def small_samples(monkeypatch):
 @pytest.fixture
 def in_blocks(monkeypatch):
     """Have a model in memory test what classes add as blocks do, which do not shuffle labels."""
-    monkeypatch.setattr(local_search, "test_added", by_simes)
+    ask_as_blocks_do(monkeypatch)
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_what_a_block_looks_like_without_a_pattern_does_not_depend_on_what_was_l
         return made
 
     old = block()
-    assert old.state.used.all()
+    assert old.state.usage.any(axis=1).all()
     for s in (0, 1, 2, 0, 2, 1):
         for seen, fresh in zip(old.look(s), block().look(s), strict=True):
             np.testing.assert_array_equal(seen, fresh)
@@ -365,8 +365,8 @@ def test_the_published_algorithm_looks_at_all_rows(data, small_samples):
 
 
 def start_of(local):
-    state, on = local.state, local.patterns()
-    return TallStart(state.carry[on], state.used[on].astype(float), state.errors, [])
+    on = local.patterns()
+    return TallStart(np.array([local.carry(s) for s in on]), local.used[on].astype(float), local.errors, [])
 
 
 def test_a_tall_model_agrees_with_a_local_search_that_holds_all_rows(data, in_blocks):
@@ -399,7 +399,7 @@ def test_a_tall_model_agrees_with_a_local_search_that_holds_all_rows(data, in_bl
             assert tall_model.item_choice(k) == pytest.approx(whole.item_choice(s))
             use, added, adding = (test(k) for test in (tall_model.use_log_p, tall_model.added_log_p, tall_model.adding))
             np.testing.assert_array_equal(adding, adds[:, s])
-            np.testing.assert_allclose(use, whole._use_log_p(whole.state.carry[s], int(whole.state.used[s])))
+            np.testing.assert_allclose(use, whole._use_log_p(s))
             np.testing.assert_allclose(added, whole.added_log_p(s))
 
 

@@ -14,9 +14,9 @@ from saltmine.data.stacking import StackedMatrix
 from saltmine.datasets import make_planted
 from saltmine.distributed import executor
 from saltmine.metrics import description_length, f_measure
-from saltmine.solver import local_search, wide
+from saltmine.solver import wide
 from saltmine.solver.scoring import score_model
-from tests.helpers.added import by_simes
+from tests.helpers.added import ask_as_blocks_do
 from tests.helpers.models import assert_same_model
 
 SAMPLE = 300
@@ -118,7 +118,7 @@ def test_scores_and_claims_are_those_of_the_same_patterns_in_memory(planted, mon
 
     original = wide.search_sample
     monkeypatch.setattr(wide, "search_sample", search)
-    monkeypatch.setattr(local_search, "test_added", by_simes)
+    ask_as_blocks_do(monkeypatch)
     fitted = CSalt(random_state=0).fit(planted.X, planted.y)
     assert 1 < fitted.n_components_ < ranks[0]
     stacked = StackedMatrix.from_rows(planted.X, planted.y, 2)

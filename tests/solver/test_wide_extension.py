@@ -19,19 +19,19 @@ from saltmine.mdl import scores as scoring
 from saltmine.mdl.code_length import cross_weights, item_codes
 from saltmine.mdl.evidence import log_likelihood_ratio, min_item_evidence
 from saltmine.mdl.item_choice import DIFFERENCE
-from saltmine.solver import kernels, local_search
+from saltmine.solver import kernels
 from saltmine.solver.executor import LocalExecutor
 from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.scoring import description_length, find_carriers, null_length, score_model
 from saltmine.solver.wide_model import WideModel, WideStart, _added
-from tests.helpers.added import by_simes
+from tests.helpers.added import ask_as_blocks_do
 
 
 @pytest.fixture(autouse=True)
 def in_blocks(monkeypatch):
     """Have models in memory test what classes add as blocks do, which do not shuffle labels."""
-    monkeypatch.setattr(local_search, "test_added", by_simes)
+    ask_as_blocks_do(monkeypatch)
 
 
 def random_data(seed, sizes=(70, 5, 130), n=25, repeated=False, fold=False):
@@ -222,11 +222,12 @@ def test_rows_are_weighed_as_by_the_local_search(sizes, rank, n_blocks, repeated
     wide = Case.of(bits, model, team, n_blocks).wide
     gains = sum(wide.executor.query(ItemBlock.weigh, wide.plan, 5000.0))
     local = LocalSearch(bits, model)
+    state, without = kernels.make_state(bits.columns, rank, len(sizes)), kernels.make_without(bits.columns)
     for s in range(rank):
-        without = local._leave_out(s)
-        pattern = kernels.Pattern(local.state.usage[s], local.state.carry[s], local.state.errors)
-        expected = np.empty(gains.shape[1])
-        kernels.weigh_rows(local.data, without, pattern, 5000.0, expected)
+        kernels.exchange(local.data, state, s, local.rows(s), local.carry(s))
+    for s in range(rank):
+        kernels.leave_out(local.data, state, s, np.arange(bits.shape[1]), without)
+        expected = kernels.weigh_rows(local.data, without.open_cells, local.carry(s), local.errors, 5000.0)
         np.testing.assert_allclose(gains[s], expected, atol=1e-8)
 
 
@@ -243,9 +244,7 @@ def test_every_part_has_the_evidence_of_the_local_search(sizes, rank, n_blocks, 
         assert wide.pattern_evidence(s) == pytest.approx(local.pattern_evidence(s), abs=1e-8)
         assert wide.together(s) == pytest.approx(local.together(s), abs=1e-8)
         assert wide.item_choice(s) == pytest.approx(local.item_choice(s), abs=1e-8)
-        np.testing.assert_allclose(
-            wide._use_log_p()[:, s], local._use_log_p(local.state.carry[s], int(local.state.used[s])), atol=1e-8
-        )
+        np.testing.assert_allclose(wide._use_log_p()[:, s], local._use_log_p(s), atol=1e-8)
         np.testing.assert_allclose(added[s], local.added_log_p(s), atol=1e-8)
     np.testing.assert_allclose(wide.claim_evidence(), local.claim_evidence()[:rank], atol=1e-8)
 

@@ -39,14 +39,13 @@ def seed_rows(
     m, n = bits.shape
     rows, items = (_draw(count, max_n, rng) if by_similarity else _draw(0, 0, rng) for count in (m, n))
     layout, weights = bits.layout, bits.weights
-    place = np.zeros(m, dtype=np.int64)
-    place[layout.rows] = layout.places
     found: Words = native.find_seeds(
         open_ones,
-        layout.row_mask,
-        layout.weights,
+        layout.rows,
+        layout.places,
+        weights.rows,
         weights.items,
-        place[rows],
+        rows,
         items,
         np.array(NEIGHBOURS),
         max_n,
