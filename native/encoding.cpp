@@ -61,14 +61,14 @@ struct CodeTable {
     Lists items, patterns;  // items of every pattern, patterns of every item
     std::vector<double> pattern_nats, item_nats;
     std::vector<double> empty_gains;  // what every pattern saves in a row without ones: less than nothing
-    Int n_places;                     // patterns and some room, so that all are looked at in lanes
+    Int n_places;                     // patterns and some room, so that all are looked at eight at a time
 
     CodeTable(Matrix<const bool> given, Array<const double> of_patterns, Array<const double> of_items)
         : items(items_of_patterns(given)),
           patterns(transposed(items, given.shape[1])),
           pattern_nats(of_patterns.begin(), of_patterns.end()),
           item_nats(of_items.begin(), of_items.end()),
-          n_places(std::max<Int>(1, (given.shape[0] + N_LANES - 1) / N_LANES) * N_LANES) {
+          n_places(std::max<Int>(1, (given.shape[0] + 7) / 8) * 8) {
         empty_gains.assign(n_places, 0.0);
         for (Int s = 0; s < n_patterns(); ++s) {
             empty_gains[s] = -pattern_nats[s];
@@ -211,13 +211,18 @@ private:
 
     // The first of the patterns that save most, or -1 if none does.
     Int best(const std::vector<double>& gains) const {
-        Lanes<double> largest = load(gains.data()) + load(closed_.data());
-        for (Int s = N_LANES; s < table_.n_places; s += N_LANES) {
-            const Lanes<double> some = load(gains.data() + s) + load(closed_.data() + s);
-            largest = some > largest ? some : largest;
+        constexpr Int N = LANES<double>;
+        const auto some = [&](Int s) { return load(gains.data() + s) + load(closed_.data() + s); };
+        // Two largest: a comparison need not wait for the one before.
+        Lanes<double> largest = some(0), other = some(N);
+        for (Int s = 2 * N; s < table_.n_places; s += 2 * N) {
+            const Lanes<double> here = some(s), there = some(s + N);
+            largest = here > largest ? here : largest;
+            other = there > other ? there : other;
         }
+        largest = other > largest ? other : largest;
         double most = largest[0];
-        for (Int k = 1; k < N_LANES; ++k) most = largest[k] > most ? largest[k] : most;
+        for (Int k = 1; k < N; ++k) most = largest[k] > most ? largest[k] : most;
         most = rounded(most);
         if (!(most > 0)) return -1;
         const double less = (most - 1) / PARTS;

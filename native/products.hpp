@@ -1,7 +1,7 @@
 // Products of small matrices in single precision: panels of a factor with Gram matrices.
 //
-// These are too small for BLAS, whose calls and copies take longer than the work. The number of columns is a multiple
-// of N_LANES.
+// Blocks of them stay in the cache between the steps, which BLAS could not do. The number of columns is a multiple of
+// eight.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,8 @@
 
 namespace saltmine {
 
-// What the processor adds at once, and how many rows of a product, with three such vectors each, its registers hold.
-#if defined(__AVX512F__)
-constexpr Int WIDE = 16, TILE_ROWS = 8;
-#else
-constexpr Int WIDE = 8, TILE_ROWS = 4;
-#endif
+// Numbers that are added at once, and how many rows of a product, with three such vectors each, registers hold.
+constexpr Int WIDE = LONG_REGISTER / 4, TILE_ROWS = LONG_REGISTER == 32 ? 4 : 8;
 
 // Entry (i, k) of the left matrix stands at i * row + k * column.
 struct Left {
@@ -74,8 +70,8 @@ inline void multiply(
         } else if (end = s + WIDE; end <= width) {
             multiply_columns<1, WIDE>(left, right + s, width, rows_above(end), depth, out + s, add);
         } else {
-            end = s + N_LANES;
-            multiply_columns<1, N_LANES>(left, right + s, width, rows_above(end), depth, out + s, add);
+            end = s + LANES<float>;
+            multiply_columns<1, LANES<float>>(left, right + s, width, rows_above(end), depth, out + s, add);
         }
     }
 }

@@ -9,8 +9,7 @@ namespace {
 using Index = std::int32_t;
 
 // Sums that stay in registers side by side: fewer leave the processor idle, more do not fit.
-template <class T>
-constexpr Int MOST_SUMS = 32 / sizeof(T);
+constexpr Int MOST_SUMS = 8;
 
 // The ones of a row.
 struct Row {
@@ -22,12 +21,12 @@ struct Row {
 template <Int K, class T>
 void add_rows(Row ones, const T* factor, Int width, bool first, T* out) {
     Lanes<T> sums[K];
-    for (Int k = 0; k < K; ++k) sums[k] = first ? Lanes<T>{} : load(out + k * N_LANES);
+    for (Int k = 0; k < K; ++k) sums[k] = first ? Lanes<T>{} : load(out + k * LANES<T>);
     for (const Index* one = ones.begin; one != ones.end; ++one) {
         const T* row = factor + *one * width;
-        for (Int k = 0; k < K; ++k) sums[k] += load(row + k * N_LANES);
+        for (Int k = 0; k < K; ++k) sums[k] += load(row + k * LANES<T>);
     }
-    for (Int k = 0; k < K; ++k) store(sums[k], out + k * N_LANES);
+    for (Int k = 0; k < K; ++k) store(sums[k], out + k * LANES<T>);
 }
 
 // The same for a number of vectors that is known only now.
@@ -51,20 +50,20 @@ void add_narrow(Row ones, const T* factor, Int width, bool first, T* out) {
 // Write the sum of the rows of a factor at the ones of a row of the data, or add it to what is there.
 template <class T>
 void multiply_row(Row ones, Matrix<const T> factor, bool first, T* out) {
-    const Int width = factor.shape[1], n_vectors = width / N_LANES, last = width - N_LANES;
+    const Int width = factor.shape[1], n_vectors = width / LANES<T>, last = width - LANES<T>;
     if (n_vectors == 0) return add_narrow(ones, factor.data, width, first, out);
     // The last columns overlap with those before, which are the same numbers twice.
-    T tail[N_LANES] = {};
-    const bool has_tail = width % N_LANES != 0;
+    T tail[LANES<T>] = {};
+    const bool has_tail = width % LANES<T> != 0;
     if (has_tail) {
         std::copy(out + last, out + width, tail);
         add_rows<1>(ones, factor.data + last, width, first, tail);
     }
-    for (Int v = 0; v < n_vectors; v += MOST_SUMS<T>) {
-        const Int from = v * N_LANES;
-        add_some<MOST_SUMS<T>>(n_vectors - v, ones, factor.data + from, width, first, out + from);
+    for (Int v = 0; v < n_vectors; v += MOST_SUMS) {
+        const Int from = v * LANES<T>;
+        add_some<MOST_SUMS>(n_vectors - v, ones, factor.data + from, width, first, out + from);
     }
-    if (has_tail) std::copy(tail, tail + N_LANES, out + last);
+    if (has_tail) std::copy(tail, tail + LANES<T>, out + last);
 }
 
 }  // namespace

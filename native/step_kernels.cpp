@@ -1,8 +1,8 @@
 // The steps of the accelerated descent, for panels of items or rows.
 //
 // Formulas are those of saltmine/solver/relaxed/step_kernels.py, which has them for arrays of any library. A panel is
-// gone through in blocks that stay in the cache. The number of patterns is a multiple of N_LANES; those that are too
-// many are zeros.
+// gone through in blocks that stay in the cache. The number of patterns is a multiple of eight; those that are too many
+// are zeros.
 #include <algorithm>
 #include <cmath>
 
@@ -62,7 +62,7 @@ struct From<State> {
         // Braces: arguments are taken from left to right.
         State state{F::take(from), F::take(from), C::take(from), C::take(from),
                     F::take(from), F::take(from), C::take(from)};
-        if (state.X.shape[1] % N_LANES != 0) from.refuse("has a number of patterns that is no multiple of the lanes");
+        if (state.X.shape[1] % 8 != 0) from.refuse("has a number of patterns that is no multiple of eight");
         return state;
     }
 };
@@ -194,7 +194,7 @@ private:
     template <class F>
     void for_entries(F function) {
         for (Int i = 0; i < size_; ++i) {
-            for (Int s = 0; s < r_; s += N_LANES) function(first_ + i, i * r_ + s, s);
+            for (Int s = 0; s < r_; s += LANES<float>) function(first_ + i, i * r_ + s, s);
         }
     }
 
@@ -243,11 +243,11 @@ void step_rows(
         const Int size = std::min(BLOCK, end - first) * r;
         float *Y = &state.Y(first, 0), *before = &state.Y_before(first, 0);
         const float* of_data = &product(first, 0);
-        for (Int k = 0; k < size; k += N_LANES) {
+        for (Int k = 0; k < size; k += LANES<float>) {
             store(extrapolated(load(Y + k), load(before + k), pace.inertia), &point[k]);
         }
         multiply({point.data(), r, 1}, gram.data, r, size / r, r, fitted.data(), false);
-        for (Int k = 0; k < size; k += N_LANES) {
+        for (Int k = 0; k < size; k += LANES<float>) {
             const Int s = k % r;
             const Entries gradient = load(of_data + k) + costs.mu * load(&fitted[k]) + load(&codes[s]);
             store(load(Y + k), before + k);

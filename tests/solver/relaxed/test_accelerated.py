@@ -154,7 +154,7 @@ def test_patterns_of_zeros_that_fill_up_change_nothing(kind, rank, width, team, 
     assert saltmine.solver.relaxed.accelerated._padded(start.V).shape[2] == width
     settings = {"ramp": 8, "max_iter": 12, "tol": -1.0, "check_every": 2}
     filled = solver.run(start, **settings)
-    monkeypatch.setattr(saltmine.solver.relaxed.accelerated, "LANES", 40)
+    monkeypatch.setattr(saltmine.solver.relaxed.accelerated, "RANK_MULTIPLE", 40)
     more = solver.run(start, **settings)
     # Compiled loops need full vectors, operations on whole arrays do not.
     monkeypatch.setattr(saltmine.solver.relaxed.accelerated, "_padded", np.copy)

@@ -138,7 +138,7 @@ def test_every_step_on_whole_arrays_is_that_of_the_compiled_loops(alterations):
 
 def test_compiled_loops_refuse_half_a_vector():
     X, V, Y = (np.zeros(shape, dtype=np.float32) for shape in ((5, 4), (1, 5, 4), (6, 4)))
-    with pytest.raises(TypeError, match="multiple of the lanes"):
+    with pytest.raises(TypeError, match="multiple of eight"):
         step_kernels.step_rows(step_kernels.bind(State(X, X, V, V, Y, Y, V)), *[0] * 6, slice(0, 6))
 
 

@@ -20,7 +20,7 @@ from saltmine.solver.relaxed import device, step_kernels
 from saltmine.solver.relaxed.device import HOST, Array, DeviceOperator
 from saltmine.solver.relaxed.objective import Descent, Factors, OnCheck, weighted
 from saltmine.solver.relaxed.operator import Operator
-from saltmine.solver.relaxed.step_kernels import LANES, Costs, Pace, State
+from saltmine.solver.relaxed.step_kernels import RANK_MULTIPLE, Costs, Pace, State
 
 # Inertia stays below one, and restarts when the objective rises.
 MAX_INERTIA = 0.99
@@ -186,7 +186,7 @@ def _padded(factor: NDArray[np.float32]) -> NDArray[np.float32]:
     least 1 / 2 in Y.
     """
     rank = factor.shape[-1]
-    more = -rank % LANES
+    more = -rank % RANK_MULTIPLE
     return np.concatenate([factor, np.zeros((*factor.shape[:-1], more), dtype=np.float32)], axis=-1)
 
 

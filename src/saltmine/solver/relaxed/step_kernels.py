@@ -17,8 +17,8 @@ from saltmine.native import Packed
 Floats = NDArray[np.float32]
 # An array of any library, or a number.
 Entries = Any
-# Entries that a compiled loop takes at once; the number of patterns is a multiple of it.
-LANES = 8
+# The number of patterns is a multiple of it, for loops that take several entries at once.
+RANK_MULTIPLE = 8
 # Bytes that the processor loads at once, if they begin at a multiple of this number.
 CACHE_LINE = 64
 
