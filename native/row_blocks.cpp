@@ -77,34 +77,28 @@ void leave_out(Data data, BlockState state, Int s, Array<const Int> items, Witho
     }
 }
 
-// Count open ones, open zeros and all ones among the rows, (3, c, n), for these items; others stay as they are.
+// Count open ones, open zeros and all ones among the rows in k ranges of words, (3, k, n), for these items; others stay
+// as they are.
 void count_cells(Data data, Matrix<const Word> open_cells, Array<const Word> rows, Array<const Int> items,
-                 View<Int, 3> cells) {
-    // A pattern of few rows has none in most words, and in most of many classes.
-    struct Range {
-        Int begin, end;
-    };
-    std::vector<Range> used;
-    for (Int a = 0; a < data.n_classes(); ++a) {
-        Int begin = data.edges[a], end = data.edges[a + 1];
+                 Matrix<const Int> ranges, View<Int, 3> cells) {
+    // Range by range, in the order of the memory.
+    for (Int k = 0; k < ranges.shape[0]; ++k) {
+        Int begin = ranges(k, 0), end = ranges(k, 1);
+        // A pattern of few rows has none in most words.
         while (begin < end && rows[begin] == 0) ++begin;
         while (begin < end && rows[end - 1] == 0) --end;
-        used.push_back({begin, end});
-    }
-    // Class by class, in the order of the memory.
-    for (Int a = 0; a < data.n_classes(); ++a) {
         for (Int i : items) {
             const Word *column = data.column(i), *open_of_item = open_cells.data + i * data.n_words();
             Int open = 0, open_ones = 0, ones = 0;
-            for (Int w = used[a].begin; w < used[a].end; ++w) {
+            for (Int w = begin; w < end; ++w) {
                 Word having = column[w] & rows[w], open_here = open_of_item[w] & rows[w];
                 open += data.row_weights[w] * count_ones(open_here);
                 open_ones += data.row_weights[w] * count_ones(open_here & having);
                 ones += data.row_weights[w] * count_ones(having);
             }
-            cells(OPEN_ONES, a, i) = open_ones;
-            cells(OPEN_ZEROS, a, i) = open - open_ones;
-            cells(ONES, a, i) = ones;
+            cells(OPEN_ONES, k, i) = open_ones;
+            cells(OPEN_ZEROS, k, i) = open - open_ones;
+            cells(ONES, k, i) = ones;
         }
     }
 }

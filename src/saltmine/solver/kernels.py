@@ -107,12 +107,19 @@ def leave_out(data: Data, state: State, s: int, items: Ints, without: WithoutPat
     native.leave_out(data, state, s, items, without)
 
 
-def count_cells(data: Data, open_cells: Words, rows: Words, items: Ints, cells: Ints) -> None:
+def count_cells(
+    data: Data, open_cells: Words, rows: Words, items: Ints, cells: Ints, ranges: Ints | None = None
+) -> None:
     """Count open ones, open zeros and all ones among the rows, for these items.
 
-    ``cells`` is (3, c, n); items that are not asked for stay as they are.
+    ``cells`` is (3, c, n), or (3, k, n) for k ranges of words, (k, 2); items that are not asked for stay as they are.
     """
-    native.count_cells(data, open_cells, rows, items, cells)
+    native.count_cells(data, open_cells, rows, items, class_ranges(data) if ranges is None else ranges, cells)
+
+
+def class_ranges(data: Data) -> Ints:
+    """Return the words of every class, (c, 2)."""
+    return np.stack([data.edges[:-1], data.edges[1:]], axis=1)
 
 
 def weigh_rows(data: Data, open_cells: Words, carry: Bools, errors: Ints, total: float) -> Floats:

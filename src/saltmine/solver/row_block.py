@@ -34,11 +34,24 @@ class RowRule(NamedTuple):
     price: float  # what one more usage costs
 
 
+class ClassCells(NamedTuple):
+    """Counts of the cells of some rows, of the classes that have any: of many classes, most have none."""
+
+    classes: Ints  # (k,)
+    counts: Ints  # (3, k, n): see `kernels.count_cells`
+
+    def of_all(self, n_classes: int) -> Ints:
+        """Return the counts of all classes, (3, c, n)."""
+        counts = np.zeros((3, n_classes, self.counts.shape[2]), dtype=np.int64)
+        counts[:, self.classes] = self.counts
+        return counts
+
+
 class RowSums(NamedTuple):
     """The rows that a rule chooses, summed up."""
 
     counts: Ints  # (c,): rows of every class
-    cells: Ints  # (3, c, n): see `kernels.count_cells`
+    cells: ClassCells
 
 
 class CarrierRule(NamedTuple):
@@ -117,18 +130,18 @@ class RowBlock:
         self._strata = layout.pack(stratum == np.arange(int(by_size.strata.max()) + 1)[:, None])
         self.state = make_state(columns, rank, len(self._edges) - 1)
         self._without = make_without(columns)
-        c = len(self._edges) - 1
+        self._ranges = kernels.class_ranges(self.data)
         self._items = np.zeros((rank, n), dtype=bool)
         # The cells of all rows without the pattern that is left out, and the items to look at for another one.
-        self._whole = np.zeros((3, c, n), dtype=np.int64)
+        self._whole = np.zeros((3, 1, n), dtype=np.int64)
         self._left_out, self._changed = -1, np.ones(n, dtype=bool)
 
     # ------------------------------------------------------------ one pattern
 
-    def look(self, s: int) -> tuple[Ints, Ints]:
-        """Count the cells without pattern ``s``: of all rows, (3, n), and of those that use it, (3, c, n)."""
+    def look(self, s: int) -> tuple[Ints, ClassCells]:
+        """Count the cells without pattern ``s``: of all rows, (3, n), and of those that use it."""
         self._leave_out(s)
-        return self._whole.sum(axis=1), self._cells(s, self.state.usage[s])
+        return self._whole[:, 0].copy(), self._cells(s, self.state.usage[s])
 
     def choose(self, s: int, rule: RowRule) -> RowSums:
         """Sum up the rows that would use pattern ``s``; nothing changes yet."""
@@ -186,15 +199,17 @@ class RowBlock:
         if self._left_out != s:
             items = np.flatnonzero(self._changed | self._items[s])
             kernels.leave_out(self.data, self.state, s, items, self._without)
-            kernels.count_cells(self.data, self._without.open_cells, self.data.row_mask, items, self._whole)
+            every_word = self._edges[[0, -1]][None]
+            kernels.count_cells(self.data, self._without.open_cells, self.data.row_mask, items, self._whole, every_word)
             self._left_out, self._changed = s, self._items[s].copy()
         return self._without
 
-    def _cells(self, s: int, rows: Words) -> Ints:
-        cells = np.empty((3, *self.state.carry.shape[1:]), dtype=np.int64)
-        every_item = np.arange(cells.shape[2])
-        kernels.count_cells(self.data, self._leave_out(s).open_cells, rows, every_item, cells)
-        return cells
+    def _cells(self, s: int, rows: Words) -> ClassCells:
+        n, classes = self.bits.shape[1], np.flatnonzero([rows[begin:end].any() for begin, end in self._ranges])
+        counts = np.empty((3, len(classes), n), dtype=np.int64)
+        open_cells, ranges = self._leave_out(s).open_cells, self._ranges[classes]
+        kernels.count_cells(self.data, open_cells, rows, np.arange(n), counts, ranges)
+        return ClassCells(classes, counts)
 
     def _rows(self, s: int, rule: RowRule) -> Words:
         """Return the rows that save more than they cost."""

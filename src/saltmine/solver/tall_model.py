@@ -17,13 +17,13 @@ from saltmine.mdl import evidence as stats
 from saltmine.mdl import scores as scoring
 from saltmine.mdl.added_items import simes_log_p
 from saltmine.mdl.class_tests import join, join_strata, log_p_values, size_strata
-from saltmine.mdl.code_length import NO_CODE, OPEN_ONES, OPEN_ZEROS, errors_code, make_costs, pattern_extra
+from saltmine.mdl.code_length import NO_CODE, OPEN_ONES, OPEN_ZEROS, Costs, errors_code, make_costs, pattern_extra
 from saltmine.mdl.correction import correct
 from saltmine.mdl.item_choice import ItemsWithout, choose_items
 from saltmine.mdl.row_sizes import frequency_bins, row_shifts
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.kernels import state_length
-from saltmine.solver.row_block import CarrierRule, RowBlock, RowCounts, RowRule, RowSizes
+from saltmine.solver.row_block import CarrierRule, ClassCells, RowBlock, RowCounts, RowRule, RowSizes
 from saltmine.solver.significance import choices_to_pay, drop_insignificant, drop_until_significant
 from saltmine.solver.solution import OnRefine
 
@@ -49,7 +49,7 @@ class View:
 
     errors: Ints  # (n,)
     background: Floats  # (n,): share of ones among the open cells
-    cells: Ints  # (3, c, n)
+    cells: ClassCells
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ChosenRows:
     rule: RowRule | None
     dropped: Bools  # (c,): classes whose rows are left out after all
     counts: Ints  # (c,)
-    cells: Ints  # (3, c, n)
+    cells: ClassCells
 
 
 @dataclass(frozen=True)
@@ -188,13 +188,12 @@ class TallModel:
         return self._views[s]
 
     def _new_view(self, s: int) -> View:
-        parts = zip(*self.executor.query(RowBlock.look, s), strict=True)
-        whole, cells = (add_up(part) for part in parts)
-        open_ones, open_zeros, ones = whole
+        wholes, cells = zip(*self.executor.query(RowBlock.look, s), strict=True)
+        open_ones, open_zeros, ones = add_up(wholes)
         size = open_ones + open_zeros
         covered_zeros = self.class_sizes.sum() - ones - open_zeros
         background = np.where(size > 0, open_ones / np.maximum(size, 1), 1.0)
-        return View(open_ones + covered_zeros, background, cells)
+        return View(open_ones + covered_zeros, background, add_cells(cells))
 
     def _ratios(self, view: View, density: float) -> tuple[Floats, Floats]:
         for_one, for_zero = np.zeros(len(self.errors)), np.zeros(len(self.errors))
@@ -203,13 +202,16 @@ class TallModel:
 
     def _choose(self, s: int, rule: RowRule) -> ChosenRows:
         """Choose the rows of a pattern."""
-        parts = zip(*self.executor.query(RowBlock.choose, s, rule), strict=True)
-        counts, cells = (add_up(part) for part in parts)
-        return ChosenRows(rule, np.zeros(len(self.class_sizes), dtype=bool), counts, cells)
+        counts, cells = zip(*self.executor.query(RowBlock.choose, s, rule), strict=True)
+        return ChosenRows(rule, np.zeros(len(self.class_sizes), dtype=bool), add_up(counts), add_cells(cells))
+
+    def _costs_of(self, classes: Ints) -> Costs:
+        """Return the constants for some of the classes."""
+        return self.costs._replace(cross=self.costs.cross[np.ix_(classes, classes)])
 
     def _fit(self, s: int, view: View) -> tuple[float, Fit | None]:
         """Optimise a pattern against the others, as `kernels.fit_pattern` does; returns f with it."""
-        costs, c = self.costs, len(self.class_sizes)
+        c = len(self.class_sizes)
         others = int(self.used.sum() - self.used[s].sum())
         carry, errors = np.zeros_like(self.carry[s]), view.errors.copy()
         rows = ChosenRows(None, np.zeros(c, dtype=bool), self.used[s], view.cells)
@@ -218,10 +220,14 @@ class TallModel:
         may_alter = self._may_alter & ~self._alike[s]
         for turn in range(ROUNDS):
             log_total = float(np.log(others + rows.counts.sum() + errors.sum()))
-            seen = ItemsWithout(costs, rows.cells, view.background, view.errors, log_total, may_alter)
-            used = int(rows.counts.sum())
-            choose_items(seen, ratios, 0 if self._is_typical(s, used) else items, carry, errors)
-            items = int(carry.any(axis=0).sum())
+            # Classes without rows have nothing to say: what all others carry, all carry.
+            using, costs = rows.cells.classes, self._costs_of(rows.cells.classes)
+            seen = ItemsWithout(costs, rows.cells.counts, view.background, view.errors, log_total, may_alter[using])
+            used, own = int(rows.counts.sum()), np.zeros((len(using), len(errors)), dtype=bool)
+            choose_items(seen, ratios, 0 if self._is_typical(s, used) else items, own, errors)
+            carry[:] = own.all(axis=0) & (len(using) > 0)
+            carry[using] = own
+            items = int(own.any(axis=0).sum())
             if items < 2 or used < stats.min_rows(int(self.class_sizes.sum())):
                 break
             if turn > 0:
@@ -230,17 +236,17 @@ class TallModel:
                 if now >= length - 1e-9:
                     break
                 length, best = now, fit
-            ratios = self._ratios(view, stats.pattern_density(costs, rows.cells, carry))
+            ratios = self._ratios(view, stats.pattern_density(costs, rows.cells.counts, own))
             rows = self._choose(s, self._rule(carry, errors, float(others + used + errors.sum()), used))
         return length, best
 
     def _fitted(self, rows: ChosenRows, carry: Bools, view: View) -> Fit:
         """Return a pattern of these rows and items, without what classes add that have none of the rows."""
-        carry = carry.copy()
+        carry, using, counts = carry.copy(), rows.cells.classes, rows.cells.counts
         carry[rows.counts == 0] &= carry.all(axis=0)
-        gained = (rows.cells[OPEN_ONES] - rows.cells[OPEN_ZEROS]) * carry
-        extra = float(pattern_extra(self.costs, rows.cells, carry))
-        return Fit(rows, carry, view.errors - gained.sum(axis=0), extra)
+        own = carry[using]
+        gained = ((counts[OPEN_ONES] - counts[OPEN_ZEROS]) * own).sum(axis=0)
+        return Fit(rows, carry, view.errors - gained, pattern_extra(self._costs_of(using), counts, own))
 
     def _put(self, s: int, fit: Fit) -> None:
         """Make this pattern number ``s``."""
@@ -303,7 +309,8 @@ class TallModel:
     def _item_evidence(self, s: int, carry: Bools) -> Floats:
         """Return the evidence of every item of a pattern that classes carry, (n,)."""
         view = self._look(s)
-        density = float(stats.rounded_density(stats.pattern_density(self.costs, view.cells, carry)))
+        using, counts = view.cells
+        density = stats.rounded_density(stats.pattern_density(self._costs_of(using), counts, carry[using]))
         shown: Floats = np.sum(self.executor.query(RowBlock.evidence, s, carry, view.background, density), axis=0)
         return shown
 
@@ -376,7 +383,9 @@ class TallModel:
     def remove(self, s: int) -> None:
         """Take a pattern away."""
         view, everyone = self._look(s), np.ones(len(self.class_sizes), dtype=bool)
-        nothing = ChosenRows(None, everyone, np.zeros_like(self.used[s]), np.zeros_like(view.cells))
+        nothing = ChosenRows(
+            None, everyone, np.zeros_like(self.used[s]), ClassCells(view.cells.classes[:0], view.cells.counts[:, :0])
+        )
         self._put(s, self._fitted(nothing, np.zeros_like(self.carry[s]), view))
 
     def make_alike(self, s: int, classes: Bools) -> None:
@@ -408,8 +417,9 @@ class TallModel:
         nothing = np.zeros(len(self.errors))
         for k, s in enumerate(kept):
             view, carry = self._look(s), self.carry[s]
-            scoring.sum_pattern(self.costs, view.cells, carry, self.used[s], k, sums)
-            scoring.score_pattern(self.costs, view.cells, carry, nothing, self.errors, view.errors, k, scores)
+            cells = view.cells.of_all(c)
+            scoring.sum_pattern(self.costs, cells, carry, self.used[s], k, sums)
+            scoring.score_pattern(self.costs, cells, carry, nothing, self.errors, view.errors, k, scores)
         gain, added = scoring.gains(self.used[kept], sums, scores)
         return gain, added, scoring.model_length(self.used[kept], sums, printed=True)
 
@@ -433,6 +443,15 @@ class TallModel:
         """Return who uses the patterns, (m, r), rows as the blocks have them one after the other."""
         usage: Bools = np.concatenate(self.executor.query(RowBlock.usage_of, self.patterns()))
         return usage
+
+
+def add_cells(parts: Sequence[ClassCells]) -> ClassCells:
+    """Add up the counts of blocks, each of which knows the classes of its own rows."""
+    classes = np.unique(np.concatenate([part.classes for part in parts]))
+    counts = np.zeros((3, len(classes), parts[0].counts.shape[2]), dtype=np.int64)
+    for part in parts:
+        counts[:, np.searchsorted(classes, part.classes)] += part.counts
+    return ClassCells(classes, counts)
 
 
 def add_up(parts: Sequence[Ints]) -> Ints:
