@@ -56,11 +56,18 @@ Lists transposed(const Lists& lists, Int n_members) {
     return result;
 }
 
+// A pattern that has items in common with another one, and their code length.
+struct Neighbour {
+    Index pattern;
+    double common_nats;
+};
+
 // The patterns of a class, and the code lengths of patterns and of single items.
 struct CodeTable {
     Lists items, patterns;  // items of every pattern, patterns of every item
     std::vector<double> pattern_nats, item_nats;
     std::vector<double> empty_gains;  // what every pattern saves in a row without ones: less than nothing
+    std::vector<std::vector<Neighbour>> neighbours;
     Int n_places;                     // patterns and some room, so that all are looked at eight at a time
 
     CodeTable(Matrix<const bool> given, Array<const double> of_patterns, Array<const double> of_items)
@@ -74,8 +81,24 @@ struct CodeTable {
             empty_gains[s] = -pattern_nats[s];
             for (Index i : items.of(s)) empty_gains[s] -= item_nats[i];
         }
+        find_neighbours();
     }
     Int n_patterns() const { return static_cast<Int>(pattern_nats.size()); }
+
+private:
+    void find_neighbours() {
+        std::vector<double> common(n_patterns());
+        neighbours.resize(n_patterns());
+        for (Int s = 0; s < n_patterns(); ++s) {
+            std::fill(common.begin(), common.end(), 0.0);
+            for (Index i : items.of(s)) {
+                for (Index t : patterns.of(i)) common[t] += item_nats[i];
+            }
+            for (Int t = 0; t < n_patterns(); ++t) {
+                if (t != s && common[t] > 0) neighbours[s].push_back({static_cast<Index>(t), common[t]});
+            }
+        }
+    }
 };
 
 // A set of patterns.
@@ -259,6 +282,7 @@ private:
         bool changed = false;
         for (Int s = used_.next(0); s >= 0; s = used_.next(s + 1)) {
             // Where no other takes its place, the pattern is worth its code.
+            if (!may_be_replaced(s)) continue;
             other_gains_ = gains_;
             uncover(s, other_gains_);
             if (best(other_gains_) < 0) continue;
@@ -276,6 +300,15 @@ private:
             }
         }
         return changed;
+    }
+
+    // Whether another pattern would save something if it had all cells that it has in common with this one.
+    bool may_be_replaced(Int s) const {
+        for (const Neighbour& other : table_.neighbours[s]) {
+            // A little less than nothing: this is not to depend on rounding errors.
+            if (gains_[other.pattern] + closed_[other.pattern] + other.common_nats > -1e-6) return true;
+        }
+        return false;
     }
 
     // Go back to what was before an exchange.
