@@ -1,15 +1,20 @@
 """saltmine's own solver as a whole."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from saltmine import CSalt, Primp
+from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_class_patterns, make_planted
+from saltmine.estimators import fitting
 from saltmine.fitted.summary import Summary
 from saltmine.metrics import alteration_recall, class_rank, f_measure
 from saltmine.solver import mdl_search
 from saltmine.solver.mdl_search import MOST_STARTS
+from tests.helpers.models import assert_same_model
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
@@ -307,3 +312,64 @@ def test_classes_of_one_or_two_rows_do_no_harm(seed):
     assert len(model.classes_) == 10
     # Two rows show nothing that only they have.
     assert not model.alterations_[2:].any()
+
+
+# ---------------------------------------------------------------- threads
+
+
+def fit_with_threads(monkeypatch, X, y, kind=CSalt):
+    """Return a fit with one thread; others must find the same."""
+    fits = []
+    for n_threads in (1, 2, 4):
+        monkeypatch.setattr(fitting, "ThreadTeam", partial(ThreadTeam, n_threads))
+        fits.append(kind(random_state=0).fit(X, y))
+    for other in fits[1:]:
+        assert_same_model(fits[0], other)
+        np.testing.assert_array_equal(fits[0].pattern_evidence_, other.pattern_evidence_)
+        np.testing.assert_array_equal(fits[0].alteration_q_values_, other.alteration_q_values_)
+    return fits[0]
+
+
+@pytest.mark.parametrize("kind", [CSalt, Primp])
+@pytest.mark.parametrize(("noise", "sizes"), [(0.02, [250, 250]), (0.15, [100, 150, 200])])
+def test_threads_find_the_same_planted_patterns(noise, sizes, kind, monkeypatch):
+    planted = make_planted(300, sizes, rank=20, noise=noise, random_state=3)
+    assert fit_with_threads(monkeypatch, planted.X, planted.y, kind).n_components_ > 10
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_threads_find_the_same_where_rows_have_many_ways_to_be_described(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    usage = rng.random((200, 12)) < 0.3
+    X = (usage @ (rng.random((12, 40)) < 0.3)) ^ (rng.random((200, 40)) < 0.08)
+    fit_with_threads(monkeypatch, X, rng.integers(0, 3, 200))
+
+
+def test_threads_find_the_same_where_there_are_few_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((30, 3500)) < 0.05, np.arange(30) % 2
+    for k in range(6):
+        rows, items = rng.choice(30, 8, replace=False), slice(100 * k, 100 * k + 100)
+        X[rows, items] = rng.random((8, 100)) < 0.95
+    assert fit_with_threads(monkeypatch, X, y).n_components_ >= 6
+
+
+def test_more_classes_than_bits_in_a_word(monkeypatch):
+    """Seventy classes, half of them of few rows; the last has items of its own."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(70), [*[4] * 35, *[10] * 34, 80])
+    X = rng.random((len(y), 80)) < 0.03
+    kind = rng.integers(0, 3, len(y))
+    for k in range(2):
+        X[np.ix_(kind == k, range(30 * k, 30 * k + 15))] = rng.random(((kind == k).sum(), 15)) < 0.95
+    own = (kind == 0) & (y == 69)
+    X[np.ix_(own, range(15, 27))] = rng.random((own.sum(), 12)) < 0.95
+    model = fit_with_threads(monkeypatch, X, y)
+    assert len(model.classes_) == 70
+    planted = np.zeros((2, 80), dtype=bool)
+    planted[0, :15] = planted[1, 30:45] = True
+    assert recovered(model.components_, planted) > 0.95
+    # What the last class adds to the pattern that it shares, or has in one of its own.
+    having = (model.components_ | model.alterations_[69]) & model.usage_counts_[69].astype(bool)[:, None]
+    assert having[:, 15:27].any(axis=0).all()
+    assert not model.alterations_[:69].any()

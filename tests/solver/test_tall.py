@@ -81,6 +81,11 @@ def test_blocks_of_many_classes_have_rows_of_each():
         assert sum(len(part) for part, _ in blocks) == 60_000
 
 
+def assert_same_looks(one, other):
+    for seen, fresh in zip((one[0], *one[1]), (other[0], *other[1]), strict=True):
+        np.testing.assert_array_equal(seen, fresh)
+
+
 def test_what_a_block_looks_like_without_a_pattern_does_not_depend_on_what_was_looked_at_before(data):
     cells, labels = data[0], np.unique(data[1], return_inverse=True)[1]
     rng = np.random.default_rng(0)
@@ -99,15 +104,13 @@ def test_what_a_block_looks_like_without_a_pattern_does_not_depend_on_what_was_l
     old = block()
     assert old.state.usage.any(axis=1).all()
     for s in (0, 1, 2, 0, 2, 1):
-        for seen, fresh in zip(old.look(s), block().look(s), strict=True):
-            np.testing.assert_array_equal(seen, fresh)
+        assert_same_looks(old.look(s), block().look(s))
     # Also after one of them has changed.
     new = block()
     for changed in (old, new):
         changed.replace(1, rules[2], np.zeros(2, dtype=bool), rules[2].carry)
     for s in (0, 1):
-        for seen, fresh in zip(old.look(s), new.look(s), strict=True):
-            np.testing.assert_array_equal(seen, fresh)
+        assert_same_looks(old.look(s), new.look(s))
 
 
 def bits_of(cells, labels):
