@@ -336,14 +336,15 @@ private:
 
 // ---------------------------------------------------------------------- shuffling
 
-inline Word mix(Word key) {
+// Tells numbers apart whose sums are compared.
+inline Word stir(Word key) {
     key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9u;
     return (key ^ (key >> 27)) * 0x94D049BB133111EBu;
 }
 
 // A number of 64 bits that looks like chance.
 inline Word random_word(Word number) {
-    Word key = mix(number + 0x9E3779B97F4A7C15u);
+    Word key = stir(number + 0x9E3779B97F4A7C15u);
     return key ^ (key >> 31);
 }
 
@@ -378,12 +379,12 @@ inline std::vector<Int> order_rows(Cells cells, Array<const Int> classes, Array<
         }
     }
     auto weigh_rows = [&] {
-        for (Int i = 0; i < n; ++i) item_keys[i] = mix(item_keys[i]) * weights[i];
+        for (Int i = 0; i < n; ++i) item_keys[i] = stir(item_keys[i]) * weights[i];
         for (Int j = 0; j < m; ++j) {
             const std::uint8_t* row = &cells(j, 0);
             Word sum = random_word(strata[j] * c + classes[j]);
             for (Int i = 0; i < n; ++i) sum += all_or_nothing(row[i]) & item_keys[i];
-            row_keys[j] = mix(sum);
+            row_keys[j] = stir(sum);
         }
     };
     weigh_rows();

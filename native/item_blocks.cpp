@@ -3,6 +3,7 @@
 // Given who uses which pattern, the choice of one item does not depend on any other. So an item is taken up once, all
 // patterns are weighed for it while its few words are at hand, and nothing is kept of it but the patterns that carry it
 // (masks). The rows are then weighed for all patterns in one pass over the items.
+#include "cell_evidence.hpp"
 #include "class_tests.hpp"
 #include "data.hpp"
 #include "item_choice.hpp"
@@ -457,35 +458,19 @@ void sum_items(Data data, Plan plan, Masks masks, ModelSums sums) {
     });
 }
 
-// The evidence of some cells of an item in a word of rows, which begin at begin. Chance gives a cell the odds of its
-// item times those of its row. Cells in which it is as dense as the pattern show nothing.
-double cell_evidence(const Data& data, Word column, Word cells, Int begin, double odds, double density) {
-    const double highest = density / (1.0 - density);
-    const double for_one = std::log(density / odds), for_zero = std::log(1.0 - density);
-    // One logarithm for all: 64 factors of at most 20 are no more than a number can hold.
-    double product = 1.0, shown = 0.0;
-    for (Word left = cells; left != 0; left &= left - 1) {
-        Int bit = lowest_one(left);
-        double of_cell = odds * data.row_odds[begin + bit];
-        if (of_cell >= highest) continue;
-        product *= 1.0 + of_cell;
-        shown += has_bit(column, bit) ? for_one - data.row_shifts[begin + bit] : for_zero;
-    }
-    return shown + std::log(product);
-}
-
 // The evidence of an item in pattern s, in the classes that carry it.
 template <int FEW>
 double evidence_of_item(const Data& data, const Plan& plan, const Item<FEW>& item, Int s) {
     double background = item.background(), shown = 0.0;
     if (!(0.0 < background && background < 1.0)) return shown;
-    double odds = background / (1.0 - background), density = rounded_density(plan.density[s]);
+    CellEvidence of_cells(background, rounded_density(plan.density[s]));
     for (Int a = 0; a < data.n_classes(); ++a) {
         if (!item.carries(a, s)) continue;
         for (Int w = data.edges[a]; w < data.edges[a + 1]; ++w) {
             Word cells = item.open_cells(s, w);
             if (cells == 0) continue;
-            shown += data.row_weights[w] * cell_evidence(data, item.column()[w], cells, 64 * w, odds, density);
+            const double *odds = data.row_odds.data + 64 * w, *shifts = data.row_shifts.data + 64 * w;
+            shown += data.row_weights[w] * of_cells.of(item.column()[w], cells, odds, shifts);
         }
     }
     return shown;

@@ -1,6 +1,7 @@
 // Loops over the rows of one block, whose patterns Python keeps: saltmine/solver/kernels.py says what is what.
 #include <cmath>
 
+#include "cell_evidence.hpp"
 #include "data.hpp"
 #include "weigh.hpp"
 
@@ -148,32 +149,20 @@ void choose_rows(Data data, Array<const double> gains, double price, Array<Word>
     }
 }
 
-// Chance gives a cell the odds of its item times those of its row. Cells in which it is as dense as the pattern show
-// nothing.
-double cell_evidence(const Data& data, Word column, Word cells, Int begin, double odds, double density) {
-    double shown = 0.0, for_one = std::log(density / odds), for_zero = std::log(1.0 - density);
-    for (Word left = cells; left != 0; left &= left - 1) {
-        Int bit = lowest_one(left);
-        double of_cell = odds * data.row_odds[begin + bit];
-        if (of_cell >= density / (1.0 - density)) continue;
-        shown += std::log(1.0 + of_cell) + (has_bit(column, bit) ? for_one - data.row_shifts[begin + bit] : for_zero);
-    }
-    return shown;
-}
-
 // Fill in the evidence of every item, (n,): its cells in these rows against chance, which knows both margins.
 void item_evidence(Data data, Matrix<const Word> open_cells, Array<const double> background, Array<const Word> rows,
                    Matrix<const bool> carry, double density, Array<double> shown) {
     for (double& of_item : shown) of_item = 0.0;
     for (Int i : items_of(carry)) {
         if (!(0.0 < background[i] && background[i] < 1.0)) continue;
-        double odds = background[i] / (1.0 - background[i]);
+        CellEvidence of_cells(background[i], density);
         for (Int a = 0; a < data.n_classes(); ++a) {
             if (!carry(a, i)) continue;
             for (Int w = data.edges[a]; w < data.edges[a + 1]; ++w) {
                 Word cells = rows[w] & open_cells(i, w);
                 if (cells == 0) continue;
-                shown[i] += data.row_weights[w] * cell_evidence(data, data.columns(i, w), cells, 64 * w, odds, density);
+                const double *odds = data.row_odds.data + 64 * w, *shifts = data.row_shifts.data + 64 * w;
+                shown[i] += data.row_weights[w] * of_cells.of(data.columns(i, w), cells, odds, shifts);
             }
         }
     }

@@ -32,16 +32,9 @@ struct Problem {
     std::vector<Int> stratum_sizes;        // (G, c)
     Int n_items;                           // of the input
 
-    // What chance knows of the rows, (64 W,): the odds of a one in a row, by the number of their value, and the values.
-    struct Odds {
-        std::vector<std::int32_t> number;
-        std::vector<double> value, shift;
-    };
-    // For the typical row, small rows count as usual ones: others may be large only by other patterns.
-    Odds odds, typical_odds;
-
-private:
-    Odds number_odds(bool of_typical) const;
+    // Odds of a one in every row, and their logarithms, (64 W,), for the typical row: small rows count as usual ones,
+    // as others may be large only by other patterns.
+    std::vector<double> typical_odds, typical_shifts;
 };
 
 // How patterns are replaced.

@@ -1,9 +1,9 @@
 // The tests of the local search: evidence for a pattern, and p-values of what is said about classes.
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "added_items.hpp"
+#include "cell_evidence.hpp"
 #include "class_tests.hpp"
 #include "search.hpp"
 #include "weigh.hpp"
@@ -25,123 +25,101 @@ Problem::Problem(const Data& data, Array<const Int> item_counts, Matrix<const Wo
             }
         }
     }
-    odds = number_odds(false);
-    typical_odds = number_odds(true);
-}
-
-Problem::Odds Problem::number_odds(bool of_typical) const {
-    Odds found;
-    std::map<double, std::int32_t> numbers;
-    for (Int place = 0; place < 64 * data.n_words(); ++place) {
-        double shift = of_typical ? std::max(data.row_shifts[place], 0.0) : data.row_shifts[place];
-        auto [known, is_new] = numbers.try_emplace(shift, static_cast<std::int32_t>(numbers.size()));
-        if (is_new) {
-            found.shift.push_back(shift);
-            found.value.push_back(std::exp(shift));
-        }
-        found.number.push_back(known->second);
+    for (double shift : data.row_shifts) {
+        typical_shifts.push_back(std::max(shift, 0.0));
+        typical_odds.push_back(std::exp(typical_shifts.back()));
     }
-    return found;
 }
 
 namespace {
 
-// The evidence of cells of one item: chance gives a cell the odds of its item times those of its row. Cells in which it
-// is as dense as the pattern show nothing.
-class CellEvidence {
+// A pattern of the model, or a new one, and the cells that no other pattern covers.
+class OpenCells {
 public:
-    CellEvidence(const Problem::Odds& rows, double odds, double density)
-        : rows_(rows), odds_(odds), highest_(density / (1.0 - density)), for_one_(std::log(density / odds)),
-          for_zero_(std::log(1.0 - density)), known_(rows.value.size(), false), whole_(rows.value.size()) {}
+    OpenCells(const Model& model, const Rows& rows, const Items& items, const Pattern* there)
+        : model_(model), data_(*model.data), rows_(rows), items_(items), there_(there), words_(model.words_of(rows)),
+          parts_(model.segments(words_)) {}
 
-    double of(Word column, Word cells, Int begin) {
-        double shown = 0.0;
-        for (Word left = cells; left != 0; left &= left - 1) {
-            Int bit = lowest_one(left);
-            std::int32_t row = rows_.number[begin + bit];
-            if (!known_[row]) {
-                // Many rows have the same odds.
-                known_[row] = true;
-                whole_[row] = std::log(1.0 + odds_ * rows_.value[row]);
-            }
-            if (odds_ * rows_.value[row] < highest_) {
-                shown += whole_[row] + (has_bit(column, bit) ? for_one_ - rows_.shift[row] : for_zero_);
-            }
+    // The share of ones among them, as one of the densities that evidence is measured against.
+    double density() const {
+        Int ones = 0, size = 0;
+        for (std::size_t k = 0; k < items_.size(); ++k) {
+            Int weight = data_.costs.weights[items_.numbers[k]];
+            each_word(k, [&](Word column, Word open, Int w) {
+                ones += weight * data_.row_weights[w] * count_ones(open & column);
+                size += weight * data_.row_weights[w] * count_ones(open);
+            });
         }
+        return rounded_density((ones + 0.5) / (size + 1.0));
+    }
+
+    // The share of ones of an item among all cells that would be open without the pattern.
+    double background(std::size_t k) const {
+        Int i = items_.numbers[k], more_ones = 0, more_cells = 0;
+        if (there_ == nullptr) return model_.background(i);
+        for (std::int32_t w : there_->words) {
+            if (!model_.carries(items_, k, model_.class_of_word(w))) continue;
+            Word alone = there_->rows[w] & ~model_.covered_twice[i * data_.n_words() + w];
+            more_ones += data_.row_weights[w] * count_ones(alone & data_.column(i)[w]);
+            more_cells += data_.row_weights[w] * count_ones(alone);
+        }
+        return model_.background(i, more_ones, more_cells);
+    }
+
+    // The evidence of an item in the classes that carry it.
+    double evidence(std::size_t k, double density, const double* row_odds, const double* row_shifts) const {
+        double chance = background(k), shown = 0.0;
+        if (!(0.0 < chance && chance < 1.0)) return 0.0;
+        CellEvidence of_cells(chance, density);
+        each_word(k, [&](Word column, Word open, Int w) {
+            if (open == 0) return;
+            shown += data_.row_weights[w] * of_cells.of(column, open, row_odds + 64 * w, row_shifts + 64 * w);
+        });
         return shown;
     }
 
 private:
-    const Problem::Odds& rows_;
-    double odds_, highest_, for_one_, for_zero_;
-    std::vector<std::uint8_t> known_;
-    std::vector<double> whole_;
-};
+    const Model& model_;
+    const Data& data_;
+    const Rows& rows_;
+    const Items& items_;
+    const Pattern* there_;  // null: a new one
+    std::vector<std::int32_t> words_;
+    std::vector<Segment> parts_;
 
-// The cells of a pattern that no other covers: one of the model, or a new one.
-struct OpenCells {
-    const Model& model;
-    const Rows& rows;
-    const Pattern* there;  // null: a new one
-
-    Word of(Int i, Int w) const {
-        Int at = i * model.data->n_words() + w;
-        Word open = ~model.covered[at];
-        if (there != nullptr) open |= there->rows[w] & ~model.covered_twice[at];
-        return rows[w] & open;
+    // Call visit(column, open cells, number of the word) in the classes that carry an item.
+    template <class Visit>
+    void each_word(std::size_t k, Visit visit) const {
+        Int i = items_.numbers[k], at = i * data_.n_words();
+        for (const Segment& part : parts_) {
+            if (!model_.carries(items_, k, part.a)) continue;
+            for (Int j = part.begin; j < part.end; ++j) {
+                Int w = words_[j];
+                Word open = ~model_.covered[at + w];
+                if (there_ != nullptr) open |= there_->rows[w] & ~model_.covered_twice[at + w];
+                visit(data_.column(i)[w], rows_[w] & open, w);
+            }
+        }
     }
 };
 
 }  // namespace
 
+// The evidence that items go together in these rows: of pattern s, or of a new one where s is negative.
 double Search::evidence_of(const Rows& rows, const Items& items, Int s, bool as_typical) const {
     const Data& data = problem_->data;
-    const Pattern* there = s >= 0 ? &model.slots[s] : nullptr;
-    OpenCells open{model, rows, there};
-    std::vector<std::int32_t> words = model.words_of(rows);
-    std::vector<Segment> parts = model.segments(words);
-    auto each_word = [&](std::size_t k, auto visit) {
-        for (const Segment& part : parts) {
-            if (!model.carries(items, k, part.a)) continue;
-            for (Int j = part.begin; j < part.end; ++j) visit(static_cast<Int>(words[j]));
-        }
-    };
-    Int ones = 0, size = 0;
-    for (std::size_t k = 0; k < items.size(); ++k) {
-        Int i = items.numbers[k], weight = data.costs.weights[i];
-        each_word(k, [&](Int w) {
-            Word cells = open.of(i, w);
-            ones += weight * data.row_weights[w] * count_ones(cells & data.column(i)[w]);
-            size += weight * data.row_weights[w] * count_ones(cells);
-        });
-    }
-    double density = rounded_density((ones + 0.5) / (size + 1.0));
+    OpenCells cells(model, rows, items, s >= 0 ? &model.slots[s] : nullptr);
+    double density = cells.density();
+    const double* odds = as_typical ? problem_->typical_odds.data() : data.row_odds.data;
+    const double* shifts = as_typical ? problem_->typical_shifts.data() : data.row_shifts.data;
     Int c = data.n_classes(), n_items = model.count_items(items);
     std::vector<double> evidence(2 * 2), codes(2 * (1 + c));
     std::vector<Int> counts(2 * (1 + c)), used = model.rows_by_class(rows);
     EvidenceSums sums{{evidence.data(), {2, 1, 2}}, {counts.data(), {2, 1, 1 + c}}, {codes.data(), {2, 1, 1 + c}}};
     for (std::size_t k = 0; k < items.size(); ++k) {
-        Int i = items.numbers[k], more_ones = 0, more_cells = 0;
-        // What the pattern alone covers is open without it.
-        if (there != nullptr) {
-            for (std::int32_t w : there->words) {
-                if (!model.carries(items, k, model.class_of_word(w))) continue;
-                Word alone = there->rows[w] & ~model.covered_twice[i * data.n_words() + w];
-                more_ones += data.row_weights[w] * count_ones(alone & data.column(i)[w]);
-                more_cells += data.row_weights[w] * count_ones(alone);
-            }
-        }
-        double background = model.background(i, more_ones, more_cells), shown = 0.0;
-        if (0.0 < background && background < 1.0) {
-            CellEvidence of_cells(as_typical ? problem_->typical_odds : problem_->odds, background / (1.0 - background),
-                                  density);
-            each_word(k, [&](Int w) {
-                Word cells = open.of(i, w);
-                if (cells != 0) shown += data.row_weights[w] * of_cells.of(data.column(i)[w], cells, 64 * w);
-            });
-        }
-        double least = min_item_evidence(data.costs.codes[i], n_items);
-        ItemEvidence item{data.costs.weights[i], data.costs.codes[i], shown, least};
+        double code = data.costs.codes[items.numbers[k]];
+        double shown = cells.evidence(k, density, odds, shifts);
+        ItemEvidence item{data.costs.weights[items.numbers[k]], code, shown, min_item_evidence(code, n_items)};
         add_item_evidence(sums, 0, item, c, model.count_carriers(items, k),
                           [&](Int a) { return model.carries(items, k, a); });
     }
@@ -233,55 +211,66 @@ std::vector<double> Search::use_log_p(const Items& items, Int used) const {
     return log_p_values({hits.data(), {groups, c}}, {problem_->stratum_sizes.data(), {groups, c}});
 }
 
+namespace {
+
+// The rows that carry a pattern, one by one: equal rows of the input are as many.
+struct CarrierList {
+    std::vector<Int> places, classes, strata;
+
+    CarrierList(const Problem& problem, const Model& model, const Rows& rows) {
+        const Data& data = problem.data;
+        std::vector<Int> sizes(problem.strata.shape[0]);
+        for (Int w = 0; w < data.n_words(); ++w) {
+            for (Word left = rows[w]; left != 0; left &= left - 1) {
+                Int place = 64 * w + lowest_one(left), stratum = problem.stratum_of[place], count = data.row_weights[w];
+                places.insert(places.end(), count, place);
+                classes.insert(classes.end(), count, model.class_of_word(w));
+                strata.insert(strata.end(), count, stratum);
+                sizes[stratum] += count;
+            }
+        }
+        std::vector<Int> joined = join_strata(view(std::as_const(sizes)));
+        for (Int& stratum : strata) stratum = joined[stratum];
+    }
+};
+
+}  // namespace
+
 // Test what every class adds to a pattern, all items together.
 std::vector<double> Search::added_log_p(Int s) const {
     const Data& data = problem_->data;
     const Items& items = model.slots[s].items;
-    Rows rows = carriers(items, model.slots[s].used);
-    std::vector<Int> places, classes, strata, sizes(problem_->strata.shape[0]);
-    for (Int w = 0; w < data.n_words(); ++w) {
-        for (Word left = rows[w]; left != 0; left &= left - 1) {
-            Int place = 64 * w + lowest_one(left);
-            for (Int k = 0; k < data.row_weights[w]; ++k) {
-                places.push_back(place);
-                classes.push_back(model.class_of_word(w));
-                strata.push_back(problem_->stratum_of[place]);
-                ++sizes[strata.back()];
-            }
-        }
-    }
-    std::vector<Int> joined = join_strata(view(std::as_const(sizes)));
-    for (Int& stratum : strata) stratum = joined[stratum];
-    // Items that a class might add: all but those that every class carries; or, of too many, those that some add.
-    std::vector<std::uint8_t> shared(data.n_items());
-    std::vector<std::int32_t> place_in(data.n_items(), -1), numbers;
+    CarrierList rows(*problem_, model, carriers(items, model.slots[s].used));
+    // Where every item is among those of the pattern; shared ones are nobody's own.
+    constexpr std::int32_t NOT_THERE = -1, SHARED = -2;
+    std::vector<std::int32_t> place_in(data.n_items(), NOT_THERE), numbers;
     for (std::size_t k = 0; k < items.size(); ++k) {
-        place_in[items.numbers[k]] = static_cast<std::int32_t>(k);
-        shared[items.numbers[k]] = model.all_carry(items, k);
+        place_in[items.numbers[k]] = model.all_carry(items, k) ? SHARED : static_cast<std::int32_t>(k);
     }
-    Int n_shared = std::count(shared.begin(), shared.end(), std::uint8_t{1});
-    Int n_items = -1;
-    bool only_added = !can_shuffle(static_cast<Int>(places.size()), data.n_items() - n_shared);
-    if (only_added) n_items = 0;
+    // A class might add any item that not all carry; of too many, only those are looked at that some class adds.
+    Int m = static_cast<Int>(rows.places.size()), c = data.n_classes(), n_others = 0, n_items = 0;
     for (Int i = 0; i < data.n_items(); ++i) {
-        if (shared[i]) continue;
-        if (only_added) n_items += data.costs.weights[i];
-        if (!only_added || place_in[i] >= 0) numbers.push_back(static_cast<std::int32_t>(i));
+        if (place_in[i] == SHARED) continue;
+        ++n_others;
+        n_items += data.costs.weights[i];
     }
-    Int n = static_cast<Int>(numbers.size()), m = static_cast<Int>(places.size()), c = data.n_classes();
+    bool all_others = can_shuffle(m, n_others);
+    for (Int i = 0; i < data.n_items(); ++i) {
+        if (place_in[i] >= 0 || (all_others && place_in[i] == NOT_THERE)) numbers.push_back(static_cast<std::int32_t>(i));
+    }
+    Int n = static_cast<Int>(numbers.size());
     std::vector<std::uint8_t> cells(m * n), added(c * n);
     std::vector<Int> weights(n);
     for (Int k = 0; k < n; ++k) {
         const Word* column = data.column(numbers[k]);
+        std::int32_t place = place_in[numbers[k]];
         weights[k] = data.costs.weights[numbers[k]];
-        for (Int j = 0; j < m; ++j) cells[j * n + k] = has_bit(column[places[j] / 64], places[j] % 64);
-        for (Int a = 0; a < c && place_in[numbers[k]] >= 0; ++a) {
-            added[a * n + k] = model.carries(items, place_in[numbers[k]], a);
-        }
+        for (Int j = 0; j < m; ++j) cells[j * n + k] = has_bit(column[rows.places[j] / 64], rows.places[j] % 64);
+        for (Int a = 0; a < c && place >= 0; ++a) added[a * n + k] = model.carries(items, place, a);
     }
-    return test_added({cells.data(), {m, n}}, view(std::as_const(classes)),
-                      {reinterpret_cast<const bool*>(added.data()), {c, n}}, view(std::as_const(strata)),
-                      view(std::as_const(weights)), problem_->log_alpha, n_items);
+    return test_added({cells.data(), {m, n}}, view(std::as_const(rows.classes)),
+                      {reinterpret_cast<const bool*>(added.data()), {c, n}}, view(std::as_const(rows.strata)),
+                      view(std::as_const(weights)), problem_->log_alpha, all_others ? -1 : n_items);
 }
 
 }  // namespace saltmine
