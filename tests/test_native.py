@@ -82,7 +82,7 @@ def library(tmp_path_factory):
 @pytest.fixture
 def functions(library, monkeypatch):
     """Return the functions of that library by their names."""
-    monkeypatch.setattr(native, "_library", library)
+    monkeypatch.setattr(native, "_library", lambda: library)
     return native._make
 
 
@@ -239,3 +239,12 @@ def test_what_a_signal_handler_raises_is_raised_and_others_go_on():
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert len(calls) == 3
+
+
+def test_arrays_that_are_not_aligned_are_copied_if_they_are_only_read():
+    buffer = np.zeros(8 * 3 + 1, dtype=np.uint8)
+    words = buffer[1:].view(np.int64)
+    words[:] = 3, 4, 5
+    assert not words.flags.aligned
+    words.flags.writeable = False
+    assert native.join_strata(words).tolist() == native.join_strata(np.array([3, 4, 5])).tolist()

@@ -12,6 +12,7 @@ import struct
 import sys
 import weakref
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,10 @@ def _pack(values: tuple[Any, ...], packed: list[int], kept: list[Any]) -> None:
     """Add arguments, tuples field by field; ``kept`` has to live as long as the call."""
     for value in values:
         if isinstance(value, np.ndarray):
+            if not value.flags.aligned and not value.flags.writeable:
+                # As arrays are that came over a network.
+                value = value.copy()
+                kept.append(value)
             capsule = value.__array_struct__
             kept.append(capsule)
             packed += (_ARRAY, id(capsule))
@@ -125,7 +130,7 @@ def _take_array(dtype: np.dtype[Any], address: int, length: int) -> NDArray[Any]
     """Copy an array out of the memory of the library, and free it there."""
     size = length * dtype.itemsize
     copy: NDArray[Any] = np.frombuffer(bytearray(ctypes.string_at(address, size)), dtype=dtype)
-    _library.saltmine_free(ctypes.c_void_p(address))
+    _library().saltmine_free(ctypes.c_void_p(address))
     return copy
 
 
@@ -145,13 +150,16 @@ def _load(file: Path) -> ctypes.PyDLL:
     return library
 
 
-_library = _load(Path(__file__).with_name(_FILE))
+@cache
+def _library() -> ctypes.PyDLL:
+    """Load the library at the first call of one of its functions."""
+    return _load(Path(__file__).with_name(_FILE))
 
 
 def _make(name: str) -> Function:
     """Return the function of the library."""
     try:
-        function = getattr(_library, f"saltmine_{name}")
+        function = getattr(_library(), f"saltmine_{name}")
     except AttributeError:
         raise AttributeError(f"{_FILE} has no function {name}: run `python native/build.py`") from None
 
@@ -177,10 +185,10 @@ def _make(name: str) -> Function:
 
 def _fail(name: str, code: int) -> None:
     if code == 1:
-        raise TypeError(f"{name}: {_library.saltmine_failure().decode()}")
+        raise TypeError(f"{name}: {_library().saltmine_failure().decode()}")
     if code == 2:
         raise MemoryError
-    raise RuntimeError(f"{name}: {_library.saltmine_failure().decode()}")
+    raise RuntimeError(f"{name}: {_library().saltmine_failure().decode()}")
 
 
 def __getattr__(name: str) -> Function:
