@@ -257,7 +257,7 @@ class LocalSearch:
             lengths = [self._length_without(s) for s in on]
             # Many at a time while there are far too many.
             surplus = max(1, (len(on) - max_rank) // 4)
-            self._take_away(*[on[k] for k in np.argsort(lengths)[:surplus]])
+            self._take_away(*[on[k] for k in np.argsort(lengths, kind="stable")[:surplus]])
 
     def _length_without(self, s: int) -> float:
         return float(native.search_length_without(self._search, s))
@@ -449,7 +449,7 @@ class LocalSearch:
         native.search_screen(self._search, starts, lengths, evidence)
         promising = np.flatnonzero((lengths < self.length) & (evidence >= -self.log_alpha))
         added = False
-        for k in promising[np.argsort(lengths[promising])]:
+        for k in promising[np.argsort(lengths[promising], kind="stable")]:
             if limit is not None and self.count_found() >= limit:
                 break
             added |= self.replace([], [starts[k]], test=True)
