@@ -16,8 +16,8 @@ from saltmine.io.table import Table
 # Format: module, title, suffixes. The reader is the function read_<format> of the module. A module is imported when a
 # file of its format is read, because several need pandas, which takes long to import.
 _FORMATS = {
-    "csv": ("csv_and_parquet", "comma- or tab-separated table", ".csv .tsv .tab .txt"),
-    "parquet": ("csv_and_parquet", "Parquet table", ".parquet .pq"),
+    "csv": ("delimited", "comma- or tab-separated table", ".csv .tsv .tab .txt"),
+    "parquet": ("parquet", "Parquet table", ".parquet .pq"),
     "npz": ("arrays", "numpy or scipy archive", ".npz"),
     "mtx": ("matrixmarket", "MatrixMarket matrix", ".mtx"),
     "dat": ("transactions", "FIMI transactions", ".dat .fimi"),
