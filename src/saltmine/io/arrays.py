@@ -147,15 +147,20 @@ def _refuse_gaps(name: str, column: NDArray[Any], remedy: str) -> None:
 
 def checked_csr(matrix: Any) -> sp.csr_array:
     """Return a sparse matrix as CSR without duplicates, or raise ValueError if its indices are invalid."""
+    check_indices(matrix)
+    rows = sp.csr_array(matrix)
+    rows.sum_duplicates()
+    return rows
+
+
+def check_indices(matrix: Any) -> None:
+    """Raise ValueError if the indices of a sparse matrix are invalid."""
     # Compiled code would access foreign memory with indices out of bounds. The first check is part of the second, but
     # skipped there if the last pointer is 0.
     if hasattr(matrix, "indptr"):
         if np.any(matrix.indptr[1:] < matrix.indptr[:-1]):
             raise ValueError("its index pointer decreases")
         matrix.check_format(full_check=True)
-    rows = sp.csr_array(matrix)
-    rows.sum_duplicates()
-    return rows
 
 
 def with_names_and_labels(

@@ -43,7 +43,7 @@ def parsing(what: str) -> Iterator[None]:
     """Turn any error of a library that parses a file into a `ReadError`; ``what`` says what the file should be."""
     try:
         yield
-    except ReadError:
+    except (ReadError, MemoryError):
         raise
     except Exception as error:  # libraries raise nearly every class of error for damaged files
         raise not_valid(what, summary(error)) from None

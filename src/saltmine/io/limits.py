@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saltmine.io.errors import ReadError
-from saltmine.memory import DEFAULT_SHARE, format_size, memory_limit, parse_size
+from saltmine.memory import DEFAULT_SHARE, available_memory, format_size, memory_limit, parse_size
 
 #: What every file may take, and how many times its size beyond that. The largest ratio of a file that is not made for
 #: it: a table of zeros with a one in 10,000 cells, compressed by gzip, takes 4,300 times its size as a DataFrame.
@@ -31,19 +31,21 @@ LINE_BYTES = 64
 class _Limit:
     n_bytes: int
     is_given: bool
+    share: float = DEFAULT_SHARE
 
 
 _LIMIT: ContextVar[_Limit | None] = ContextVar("limit of reading", default=None)
 
 
 @contextmanager
-def reading_within(max_memory: str | float | None) -> Iterator[None]:
-    """Limit the memory of all reading in the block."""
+def reading_within(max_memory: str | float | None, share: float = DEFAULT_SHARE) -> Iterator[None]:
+    """Limit the memory of all reading in the block; without ``max_memory`` to a share of what is available."""
     try:
         limit = None if max_memory is None else parse_size(max_memory)
     except ValueError as error:
         raise ReadError(f"max_memory (--max-memory): {error}") from None
-    token = _LIMIT.set(_Limit(memory_limit(limit), limit is not None))
+    n_bytes = int(share * available_memory()) if limit is None else limit
+    token = _LIMIT.set(_Limit(n_bytes, limit is not None, share))
     try:
         yield
     finally:
@@ -83,7 +85,7 @@ def check_memory(needed: float, what: str, size: int | None) -> None:
     if needed <= limit.n_bytes and size is not None:
         problem = f"{what} would take about {format_size(needed)} of memory, but the file has only {format_size(size)}"
         raise ReadError(f"{problem}; if that is right, allow it with {_option(needed)}.")
-    share = "" if limit.is_given else f", {DEFAULT_SHARE:.0%} of what is available"
+    share = "" if limit.is_given else f", {limit.share:.0%} of what is available"
     problem = (
         f"{what} needs about {format_size(needed)} of memory, but only {format_size(limit.n_bytes)} may be used{share}"
     )

@@ -78,7 +78,7 @@ def read_mtx(
     if len(entries) != header.n_entries:
         stated = f"{header.n_entries} as in line {header.n_lines}"
         raise ReadError(f"there are {len(entries)} entries, not {stated}; get the file again.")
-    with parsing("MatrixMarket file that fits in memory"):
+    with parsing("MatrixMarket file"):
         X = _sparse(entries, header) if header.is_sparse else _dense(entries["value"].to_numpy(), header)
     return with_names_and_labels(Table(X), items, labels, target, group, drop_unlabelled)
 

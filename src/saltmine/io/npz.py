@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ _SPARSE = "sparse matrix of scipy.sparse.save_npz"
 _DENSE_BYTES, _SPARSE_BYTES = 2, 4
 # Memory for a value of a block or of a diagonal.
 _VALUE_BYTES = 50
+# Code points that are halves of characters.
+_SURROGATES = (0xD800, 0xDFFF)
 # What a member of an archive takes in the list of them.
 _MEMBER_BYTES = 1000
 
@@ -85,6 +88,7 @@ class Archive:
         self._check(name, header)
         with parsing(_WHAT), self._archive.open(self._members[name]) as stream:
             array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+        _check_characters(name, array)
         return true_or_false(array)
 
     def _check(self, name: str, header: Header) -> None:
@@ -137,6 +141,17 @@ def true_or_false(array: NDArray[Any]) -> NDArray[Any]:
         return array
     stored = array.view(np.uint8)
     return stored != 0 if stored.max() > 1 else array
+
+
+def _check_characters(name: str, array: NDArray[Any]) -> None:
+    """Refuse text with numbers that are no characters, which could be neither compared nor printed."""
+    if array.dtype.kind != "U" or not array.size or not array.dtype.itemsize:
+        return
+    codes = np.ascontiguousarray(array).reshape(-1, 1).view(np.dtype("u4").newbyteorder(array.dtype.byteorder))
+    broken = ((codes > sys.maxunicode) | ((codes >= _SURROGATES[0]) & (codes <= _SURROGATES[1]))).any(axis=1)
+    if broken.any():
+        problem = f"value {int(broken.argmax()) + 1} of the array {name!r} has a broken character"
+        raise ReadError(f"{problem}; write the text again.")
 
 
 def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:

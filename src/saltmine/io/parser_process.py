@@ -33,7 +33,7 @@ from saltmine.io.npz import true_or_false
 from saltmine.parsers.messages import LENGTH, MAX_HEADER, TEXTS, Allow, Facts, Message, Numbers, ParseError, Texts
 
 #: Seconds of computing without progress after which a parser is given up.
-SECONDS_WITHOUT_PROGRESS = 10.0
+SECONDS_WITHOUT_PROGRESS = 5.0
 # What a text takes as an object, besides its characters.
 _TEXT_BYTES = 64
 _DTYPES = {np.dtype(kind).newbyteorder("<").str for kind in "?bBhHiIqQefd"}

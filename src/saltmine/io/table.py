@@ -100,7 +100,7 @@ class Table:
 
 
 def check_text(table: Table) -> None:
-    """Refuse names and labels with half a code point: they can be neither printed nor written."""
+    """Refuse names and labels with half of a character, which can be neither printed nor written."""
     parts = {"class": table.y, "name": table.row_names, "group": table.groups, "item": table.item_names}
     for what, values in parts.items():
         if values is None or values.dtype.kind not in "OU":
@@ -110,7 +110,7 @@ def check_text(table: Table) -> None:
         except UnicodeEncodeError:
             row = next(k for k, value in enumerate(values) if not _is_text(str(value)))
             place = f"column {row + 1}" if what == "item" else f"row {row + 1}"
-            problem = f"the {what} {str(values[row])!a} has half a code point, so it is no text"
+            problem = f"the {what} {str(values[row])!a} has a broken character"
             raise ReadError(f"{problem}; write it again.", place) from None
 
 
