@@ -120,6 +120,12 @@ class ItemCounts:
             hits=self.hits[:, order],
         )
 
+    def distinct(self) -> tuple[Indices, Ints]:
+        """Return the first column of every item, and how many columns it stands for."""
+        is_empty = int((self.item_of < 0).any())
+        first = np.unique(self.item_of, return_index=True)[1][is_empty:]
+        return first, np.bincount(self.item_of[self.item_of >= 0])
+
     def unfold(self, figures: NDArray[Any]) -> NDArray[Any]:
         """Give every column the figure of its item, on the last axis; none, or zero, to those without ones."""
         if np.array_equal(self.item_of, np.arange(figures.shape[-1])):

@@ -25,7 +25,7 @@ from saltmine.data.threads import ThreadTeam
 from saltmine.data.validation import BinaryMatrix
 from saltmine.distributed.executor import open_executor
 from saltmine.estimators.runs import AnyResult, best_of_runs
-from saltmine.fitted.encoding import CodeTable, shared_codes, shorten
+from saltmine.fitted.encoding import CodeTable, Encoder, shared_codes, shorten
 from saltmine.fitted.kinds import typical_rows
 from saltmine.mdl.groups import item_log_p, make_units
 from saltmine.progress import Listener, Progress
@@ -126,8 +126,8 @@ def settle(solution: Solution, data: StackedMatrix, bits: BitMatrix, alterations
     for _ in range(SETTLING_ROUNDS):
         used, errors = bits.used(model.Y).sum(axis=0), bits.noise_counts(model).sum(axis=0)
         codes = shared_codes(used, errors, bits.weights.items)
-        tables = [CodeTable((model.X | V).T, *codes) for V in model.V]
-        usage = shorten(data.matrix, model.Y, tables, numbers)
+        encoder = Encoder([CodeTable((model.X | V).T, *codes) for V in model.V])
+        usage = shorten(data.matrix, model.Y, encoder, numbers)
         if np.array_equal(usage, model.Y):
             break
         nothing = BinaryModel.empty(*bits.shape, len(bits.blocks))
@@ -183,7 +183,7 @@ def item_p_values(rows: BinaryMatrix, labels: Labels, groups: Indices, items: It
 
     Where rows and groups differ in opposite directions nothing is shown.
     """
-    first = np.unique(items.item_of, return_index=True)[1][int((items.item_of < 0).any()) :]
+    first, _ = items.distinct()
     sizes = np.asarray(rows.sum(axis=1)).ravel()
     log_p, more = item_log_p(rows[:, first], make_units(groups, labels.numbers, sizes), labels.n_classes)
     counts, of_class = items.item_counts.astype(np.int64), np.bincount(labels.numbers, minlength=labels.n_classes)
