@@ -24,7 +24,7 @@ constexpr int SWEEPS = 10;
 // f must fall by more than rounding errors.
 constexpr double LEAST = 1e-6;
 // After so many moves in vain the next ones are tried side by side; so many for each thread.
-constexpr int IN_VAIN = 2, MOVES_PER_THREAD = 8;
+constexpr int IN_VAIN = 0, MOVES_PER_THREAD = 8;
 
 bool contains(const std::vector<Int>& values, Int value) {
     return std::find(values.begin(), values.end(), value) != values.end();

@@ -258,7 +258,13 @@ class PatternModel(NewRows, Outputs):
 
     def _count_having(self, data: BinaryMatrix | LazyMatrix, numbers: Indices, client: Any = None) -> None:
         """Count the rows that have all, or most, of what classes share in a pattern, and what these add."""
-        found = count_having(data, ItemSets(self.components_, self.alterations_), numbers, self.binarize, client)
+        if isinstance(data, LazyMatrix):
+            sets = ItemSets(self.components_, self.alterations_)
+        else:
+            # Columns that are alike are one.
+            first, weights = self._items.distinct()
+            data, sets = data[:, first], ItemSets(self._items.components, self._items.alterations, weights)
+        found = count_having(data, sets, numbers, self.binarize, client)
         self.all_counts_, self.most_counts_ = found.all_items, found.most_items
         self._added_shares, self._added_rows = found.added_shares, found.added_rows
 

@@ -145,7 +145,7 @@ def lengths_left_out(
 
     _side_by_side(measure, [(a,) for a in range(len(patterns))], worth_it=counts.size * (r + 1) > MIN_CELLS)
     total = ((counts + prior) @ np.concatenate([np.ones(r), weights]))[numbers] - n_parts
-    spread: Nats = n_parts * np.log(np.maximum(total, prior.min()))
+    spread: Nats = n_parts * np.log(np.maximum(total, prior.min(initial=PSEUDO_COUNT)))
     return lengths + spread
 
 
