@@ -23,8 +23,8 @@ constexpr Int ROUNDS = 6, SCREENING_ROUNDS = 2;
 constexpr int SWEEPS = 10;
 // f must fall by more than rounding errors.
 constexpr double LEAST = 1e-6;
-// After so many moves in vain the next ones are tried side by side; so many for each thread.
-constexpr int IN_VAIN = 0, MOVES_PER_THREAD = 8;
+// Moves that are tried side by side, for each thread.
+constexpr int MOVES_PER_THREAD = 8;
 
 bool contains(const std::vector<Int>& values, Int value) {
     return std::find(values.begin(), values.end(), value) != values.end();
@@ -192,10 +192,9 @@ std::size_t Search::side_by_side(Team& team, const std::vector<Move>& moves, Try
 template <class Move, class Still, class Begin, class Try, class Changed>
 void Search::in_order(Team& team, const std::vector<Move>& moves, Still still, Begin begin, Try attempt,
                       Changed changed) {
-    int in_vain = 0;
+    const std::size_t most = team.size() > 1 ? team.size() * MOVES_PER_THREAD : 1;
     for (std::size_t next = 0; next < moves.size();) {
         watch_.look();
-        std::size_t most = team.size() > 1 && in_vain >= IN_VAIN ? team.size() * MOVES_PER_THREAD : 1;
         std::vector<Move> batch;
         std::vector<std::size_t> places;
         std::size_t place = next;
@@ -208,12 +207,7 @@ void Search::in_order(Team& team, const std::vector<Move>& moves, Still still, B
         if (batch.size() == 1) {
             begin(batch[0]);
             next = places[0] + 1;
-            if (attempt(*this, batch[0])) {
-                changed(batch[0]);
-                in_vain = 0;
-            } else {
-                ++in_vain;
-            }
+            if (attempt(*this, batch[0])) changed(batch[0]);
             continue;
         }
         Search* winner;
@@ -223,7 +217,6 @@ void Search::in_order(Team& team, const std::vector<Move>& moves, Still still, B
         if (winner != nullptr) {
             follow(*winner);
             changed(batch[first]);
-            in_vain = 0;
         }
     }
 }
