@@ -94,7 +94,7 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
         arrays["row_weights"] = estimator.row_weights_
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    with atomic_write(path) as aside, aside.open("xb") as stream:
+    with atomic_write(path) as aside, aside.open("wb") as stream:
         # The stubs take the arrays for the allow_pickle flag.
         np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
 
