@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.measure import Measurement
 
 from saltmine import comparison
-from saltmine.cli import options
+from saltmine.cli import options, streams
 from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import Interrupted, user_mistakes
 from saltmine.cli.output import Notes, as_json, atomic_folder, markdown_table, print_rich, simple_grid, terminal_width
@@ -75,6 +75,7 @@ def compare(data: Path | ClassFiles, methods: list[str], **given: Any) -> None:
             # Shown even with --quiet: it is a result, not progress.
             click.echo(f"{name} is left out: {reason}", err=True)
         drawn = _write(found, items, about(data, items, given), folder)
+    streams.outcome.written_to(given["output"], is_printed=given["as_json"])
     if given["as_json"]:
         click.echo(as_json({"methods": found.rows, "failed": found.failed}))
     else:
