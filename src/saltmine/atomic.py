@@ -56,11 +56,11 @@ def atomic_write(path: str | PathLike[str]) -> Iterator[Path]:
         raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {str(path.parent)!r} for {path.name}; make it first.")
-    if path.exists() and not path.is_file():
-        # Pipes and devices are written to, not replaced.
-        yield path
-        return
     try:
+        if path.exists() and not path.is_file():
+            # Pipes and devices are written to, not replaced.
+            yield path
+            return
         with _hidden_folder(path.parent) as part:
             # The same name: writers choose the format by its suffix.
             yield part / NEW / path.name
@@ -87,6 +87,8 @@ def atomic_files(folder: Path, names: Iterable[str]) -> Iterator[Path]:
     >>> sorted(path.name for path in folder.iterdir())
     ['a.txt', 'b.txt']
     """
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(folder)!r}; make it first.")
     with _hidden_folder(folder) as part:
         yield part / NEW
         with _locked(folder):

@@ -19,6 +19,7 @@ from saltmine.cli.planted import read_truth
 from saltmine.comparison import Comparison
 from saltmine.io.class_files import ClassFiles
 from saltmine.methods import METHODS, check_methods
+from saltmine.names import shorten_message
 
 TABLE, PAGE, FIGURE = "comparison.csv", "comparison.md", "comparison.png"
 NAMES = ", ".join(METHODS)
@@ -73,7 +74,7 @@ def compare(data: Path | ClassFiles, methods: list[str], **given: Any) -> None:
         found, interrupted = _run(data, items, methods, given)
         for name, reason in found.failed.items():
             # Shown even with --quiet: it is a result, not progress.
-            click.echo(f"{name} is left out: {reason}", err=True)
+            click.echo(shorten_message(f"{name} is left out: {reason}"), err=True)
         drawn = _write(found, items, about(data, items, given), folder)
     streams.outcome.written_to(given["output"], is_printed=given["as_json"])
     if given["as_json"]:

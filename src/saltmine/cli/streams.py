@@ -60,12 +60,10 @@ class Outcome:
         # A reader that has seen enough closes the pipe.
         if problem is None or problem.errno == errno.EPIPE:
             return 0, ""
-        closed = problem.errno == errno.EBADF
-        reason = "is closed" if closed else f"cannot be written ({problem.strerror or problem})"
+        reason = "is closed" if problem.errno == errno.EBADF else f"cannot be written ({problem.strerror or problem})"
         if self.place:
             return int(self.is_printed), f"Standard output {reason}; the results are complete in {self.place}."
-        remedy = "open it" if closed else "make room for it"
-        return 1, f"Standard output {reason}, so the result is lost; {remedy}, or name a file where there is -o."
+        return 1, f"Standard output {reason}, so the result is lost; send it to a file that can be written."
 
 
 #: Of the command that runs.
