@@ -1,8 +1,8 @@
 """Kill ``saltmine fit`` at every step of its end and at random moments, and look at what is left of the results.
 
-Every run has data of its own, whose items and rows carry the number of the run. So every file of the results tells which
-run it is of. After a kill the folder has to hold all results of the killed run or all of the one before; files of the
-user have to be as they were; and the next complete run has to remove what the killed ones left.
+Every run has data of its own, whose items and rows carry the number of the run, so that every file of the results tells
+which run it is of. After a kill the folder has to hold all results of the killed run or all of the one before; files of
+the user have to be as they were; and the next complete run has to remove what the killed ones left.
 
     python -m fuzz.kills --kills 200
 """
@@ -58,6 +58,7 @@ class Place:
 
     @property
     def folder(self) -> Path:
+        """The folder of the results."""
         return self.root / "out"
 
     def next_data(self) -> Path:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 # Line breaks, control characters (terminals obey them), marks that turn the direction of writing, half characters.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-# A path may have that many characters; a longer word is the contents of a file rather than a name.
-_LONGEST_WORD, _LONGEST_MESSAGE = 250, 1200
+# Most characters of a word in a message, of one that may be a path, and of a message.
+_LONGEST_WORD, _LONGEST_PATH, _LONGEST_MESSAGE = 100, 250, 800
 _LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
 
 
@@ -87,10 +87,14 @@ def shorten_message(message: str) -> str:
     >>> shorten_message("There is no column\n'milk'.")
     "There is no column 'milk'."
     >>> len(shorten_message("'" + "m" * 100_000 + "' is the name of two columns."))
-    278
+    128
     """
-    message = _LONG_WORD.sub(lambda word: _cut(word[0], _LONGEST_WORD), " ".join(message.split()))
+    message = _LONG_WORD.sub(_shorter, " ".join(message.split()))
     return printable(_cut(message, _LONGEST_MESSAGE))
+
+
+def _shorter(word: re.Match[str]) -> str:
+    return _cut(word[0], _LONGEST_PATH if "/" in word[0] or "\\" in word[0] else _LONGEST_WORD)
 
 
 def _cut(text: str, width: int) -> str:

@@ -127,9 +127,9 @@ def _print(table: pd.DataFrame, folder: Path, drawn: bool) -> None:
             break
     print_rich(grid, width=width)
     if dropped:
-        click.echo(f"The terminal is narrow; {folder / TABLE} has all columns.")
+        click.echo(shorten_message(f"The terminal is narrow; {folder / TABLE} has all columns."))
     look = f"open {folder / FIGURE}, or 'saltmine report" if drawn else "'saltmine report"
-    click.echo(f"Results in {folder}: {look} {folder}/{table['method'][0]}.salt'")
+    click.echo(shorten_message(f"Results in {folder}: {look} {folder}/{table['method'][0]}.salt'"))
 
 
 def _grid(table: pd.DataFrame) -> Any:

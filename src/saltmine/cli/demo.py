@@ -19,6 +19,7 @@ from saltmine.colours import SHARED, class_colours
 from saltmine.estimators import CSalt
 from saltmine.fitted.kinds import class_kinds
 from saltmine.fitted.summary import Summary
+from saltmine.names import shorten_message
 from saltmine.report import write_report
 
 REPORT, PICTURE = "report.html", "digits.png"
@@ -109,5 +110,6 @@ def demo(output: Path, force: bool) -> None:
         except ImportError:
             picture = "There is no picture: it needs matplotlib (pip install 'saltmine[report]')."
     streams.outcome.written_to(output)
-    print(f"\nThe report, with all of them, is in {output / REPORT}.")
-    print(picture)
+    print()
+    print(shorten_message(f"The report, with all of them, is in {output / REPORT}."))
+    print(shorten_message(picture))

@@ -14,7 +14,7 @@ import click
 from saltmine.cli import streams
 from saltmine.cli.memory import is_memory_problem, memory_sentence
 from saltmine.distributed.errors import ClusterError
-from saltmine.names import shorten_message
+from saltmine.names import shorten, shorten_message
 
 # Failures of disks, which are no mistakes of the user, and what to do about them.
 _DISK_REMEDIES = {
@@ -85,6 +85,8 @@ class OneLineErrors(click.Group):
                 traceback.print_exc()
             if is_memory_problem(error):
                 raise Failed(memory_sentence()) from None
+            if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+                raise WrongUse(_os_problem(error)) from None
             hint = "" if debug else f"; '{self.program} --debug ...' shows where"
             raise Failed(f"saltmine failed ({type(error).__name__}: {error}){hint}.") from error
 
@@ -114,7 +116,7 @@ def user_mistakes(prefix: str = "") -> Iterator[None]:
             raise WrongUse(f"{prefix}{error}") from error
         if remedy := _disk_remedy(error):
             raise Failed(f"{prefix}{error.strerror}; {remedy}.") from error
-        raise WrongUse(f"{prefix}{error.strerror or error}.") from error
+        raise WrongUse(f"{prefix}{_os_problem(error)}") from error
 
 
 @contextmanager
@@ -130,6 +132,12 @@ def writing_to(folder: os.PathLike[str]) -> Iterator[None]:
         plain = OSError(error.errno, os.strerror(error.errno)) if error.errno else error
         with user_mistakes(f"The results cannot be written to {os.fspath(folder)}: "):
             raise plain from error
+
+
+def _os_problem(error: OSError) -> str:
+    """Return the message of an error of the system with the file that it is about."""
+    where = f"{shorten(error.filename)}: " if error.filename else ""
+    return f"{where}{error.strerror or error}".rstrip(".") + "."
 
 
 def _disk_remedy(error: OSError) -> str:

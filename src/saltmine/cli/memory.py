@@ -12,6 +12,7 @@ import mmap
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 
 try:
     import resource
@@ -95,15 +96,14 @@ def limit_threads() -> None:
     limit = address_space_limit()
     if limit is None or limit >= _SCARCE:
         return
-    threads = str(max(1, min(os.cpu_count() or 1, (limit - 2 * NEEDED) // _PER_THREAD)))
+    threads = max(1, min(os.cpu_count() or 1, (limit - 2 * NEEDED) // _PER_THREAD))
     for name in _THREAD_VARIABLES:
-        os.environ.setdefault(name, threads)
-    try:
-        # Else every thread reserves 64 MB or more for a heap of its own.
+        given = os.environ.get(name, "")
+        if not given.isdecimal() or int(given) > threads:
+            os.environ[name] = str(threads)
+    # Else every thread reserves 64 MB or more for a heap of its own. Only glibc has this function.
+    with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
-    except (OSError, AttributeError):
-        # Other systems than Linux with glibc.
-        return
 
 
 def supervised(run: Callable[[int], int]) -> int:
@@ -128,10 +128,15 @@ def supervised(run: Callable[[int], int]) -> int:
         signal.signal(request, lambda number, _: os.kill(child, number))
     with open(reader, "rb") as stream:
         told = stream.read(1)
-    os.waitpid(child, 0)
+    for request in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(request, signal.SIG_IGN)
+    status = os.waitpid(child, 0)[1]
     if told:
         return told[0]
-    os.write(2, f"Error: {memory_sentence()}\n".encode())
+    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    sentence = "The process was killed; nothing was written." if killed else memory_sentence()
+    with suppress(OSError):
+        os.write(2, f"Error: {sentence}\n".encode())
     return 1
 
 
@@ -142,7 +147,6 @@ def tell_parent(code: int) -> None:
 
 
 def _end_with_parent() -> None:
-    try:
+    # Other systems than Linux have no such function.
+    with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    except (OSError, AttributeError):
-        return

@@ -19,7 +19,7 @@ from saltmine.cli.output import as_json as to_json
 from saltmine.datasets import Planted, make_planted
 from saltmine.io.class_files import ClassFiles
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure, residual
-from saltmine.names import quoted, shorten
+from saltmine.names import quoted, shorten, shorten_message
 
 ARRAYS = ("X", "y", "components", "alterations", "usage")
 
@@ -63,7 +63,7 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
     truth = "" if suffix == ".npz" else f", and the truth in {_truth_of(output)}"
     files = f"{output}{truth}"
     streams.outcome.written_to(files)
-    click.echo(f"{sum(rows):,} rows, {columns:,} columns, {patterns} patterns: {files}")
+    click.echo(shorten_message(f"{sum(rows):,} rows, {columns:,} columns, {patterns} patterns: {files}"))
 
 
 def _truth_of(table: Path) -> Path:
