@@ -143,7 +143,7 @@ def _fit(place: Place, data: Path, watch: Callable[[int], None] | None) -> None:
 
         def hook(event: str, arguments: tuple[Any, ...]) -> None:
             nonlocal count
-            if event in STEPS and (event == "fcntl.flock" or any(str(a).startswith(inside) for a in arguments)):
+            if event in STEPS and (event != "open" or str(arguments[0]).startswith(inside)):
                 count += 1
                 watch(count)
 
@@ -206,7 +206,7 @@ def try_kills(place: Place, kills: int, seed: int, say: Callable[[str], None]) -
             if at <= steps:
                 status = run_fit(place, kill_at(at))
             elif rng.random() < 0.5:
-                status = run_fit(place, kill_at(rng.randint(1, steps)))
+                status = run_fit(place, kill_at(rng.randint(steps // 2, steps)))
             else:
                 status = run_fit(place, delay=rng.uniform(0, 1.1 * seconds))
             found["kills" if os.WIFSIGNALED(status) else "ended before the kill"] += 1
