@@ -186,6 +186,15 @@ def check_complete(place: Place, status: int) -> None:
         raise Broken(f"after a complete run there is still {', '.join(left)}")
 
 
+def complete_run(place: Place) -> float:
+    """Run to the end, check what is left, and return the seconds that it took."""
+    begin = time.perf_counter()
+    status = run_fit(place)
+    seconds = time.perf_counter() - begin
+    check_complete(place, status)
+    return seconds
+
+
 def try_kills(place: Place, kills: int, seed: int, say: Callable[[str], None]) -> Counter[str]:
     """Kill that many runs; return how many left the old results, how many the new ones, and what was broken.
 
@@ -193,18 +202,15 @@ def try_kills(place: Place, kills: int, seed: int, say: Callable[[str], None]) -
     runs are killed before one runs to its end.
     """
     rng, found = random.Random(seed), Counter[str]()
-    steps = count_steps(place)
-    begin = time.perf_counter()
     check_complete(place, run_fit(place))
-    seconds = time.perf_counter() - begin
+    seconds, steps = complete_run(place), count_steps(place)
     say(f"A run takes {seconds:.2f} seconds and {steps} steps.")
-    at = 0
+    every = rng.sample(range(1, steps + 1), steps)
     while found["kills"] < kills:
         for _repeat in range(rng.randint(2, 3) if rng.random() < 0.25 else 1):
-            at += 1
             before = place.results_of()
-            if at <= steps:
-                status = run_fit(place, kill_at(at))
+            if every:
+                status = run_fit(place, kill_at(every.pop()))
             elif rng.random() < 0.5:
                 status = run_fit(place, kill_at(rng.randint(steps // 2, steps)))
             else:
@@ -218,12 +224,12 @@ def try_kills(place: Place, kills: int, seed: int, say: Callable[[str], None]) -
                 found["kills that left something behind"] += bool(place.leftovers())
             except Broken as broken:
                 found["mixed or lost"] += 1
-                say(f"kill {at}: {broken}")
+                say(f"run {place.runs}: {broken}")
         try:
-            check_complete(place, run_fit(place))
+            seconds = min(seconds, complete_run(place))
         except Broken as broken:
             found["not mended by the next run"] += 1
-            say(f"kill {at}: {broken}")
+            say(f"run {place.runs}: {broken}")
     return found
 
 

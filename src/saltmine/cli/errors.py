@@ -18,11 +18,11 @@ from saltmine.names import shorten, shorten_message
 
 # Failures of disks, which are no mistakes of the user, and what to do about them.
 _DISK_REMEDIES = {
-    errno.ENOSPC: "make room on that disk, or name another place with -o",
-    errno.EDQUOT: "make room within the quota, or name another place with -o",
-    errno.EFBIG: "raise the limit of file sizes (ulimit -f), or name another place with -o",
-    errno.EROFS: "name a place that can be written to with -o",
-    errno.EIO: "check that disk, or name another place with -o",
+    errno.ENOSPC: "make room on that disk, or name another place",
+    errno.EDQUOT: "make room within your quota, or name another place",
+    errno.EFBIG: "raise the limit of file sizes (ulimit -f), or write less",
+    errno.EROFS: "name a place that can be written to",
+    errno.EIO: "check that disk, or name another place",
 }
 
 
@@ -125,13 +125,14 @@ def writing_to(folder: os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        within = str(error.filename or "").startswith(os.fspath(folder))
-        if not within and not _disk_remedy(error):
+        remedy = _disk_remedy(error)
+        if not remedy and not str(error.filename or "").startswith(os.fspath(folder)):
             raise
         # The messages of `atomic_write` name a temporary file.
-        plain = OSError(error.errno, os.strerror(error.errno)) if error.errno else error
-        with user_mistakes(f"The results cannot be written to {os.fspath(folder)}: "):
-            raise plain from error
+        problem = f"The results cannot be written to {os.fspath(folder)}: {os.strerror(error.errno or 0)}"
+        if remedy:
+            raise Failed(f"{problem}; {remedy}.") from error
+        raise WrongUse(f"{problem}; name a folder that you may write to.") from error
 
 
 def _os_problem(error: OSError) -> str:

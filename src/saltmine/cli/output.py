@@ -17,7 +17,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table as Grid
 
 from saltmine.atomic import atomic_files
-from saltmine.cli.errors import Interrupted, WrongUse, user_mistakes, writing_to
+from saltmine.cli.errors import Interrupted, WrongUse, writing_to
 from saltmine.names import shorten_message
 
 
@@ -129,9 +129,10 @@ def _starts_with(path: Path, first: bytes) -> bool:
 def _make_folder(folder: Path) -> list[Path]:
     """Make a folder and its parents; return the new ones, the innermost first."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        with user_mistakes(f"The folder {folder} cannot be made: "):
-            raise OSError(error.errno, error.strerror or str(error)) from error
+    with writing_to(folder):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            # The problem may be with a folder above.
+            raise OSError(error.errno, error.strerror, str(folder)) from error
     return missing
