@@ -154,7 +154,8 @@ mkdir {disk}
 mount -t tmpfs -o size=2m none {disk}
 {saltmine} fit small.csv --target class -q -o {disk}/out >/dev/null
 cat {disk}/out/* | md5sum > {disk}.before
-dd if=/dev/zero of={disk}/fill bs=1k count=1750 2>/dev/null
+free=$(df --output=avail -k {disk} | tail -1)
+dd if=/dev/zero of={disk}/fill bs=1k count=$((free - 60)) 2>/dev/null
 for command in "fit small.csv --target class -q -o {disk}/out" "fit small.csv --target class -q -o {disk}/new" \\
   "generate {disk}/x.csv" "generate {disk}/x.npz"; do
   {saltmine} $command && echo "no failure" >&2 || echo "exit code $?" >&2

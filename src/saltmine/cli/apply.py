@@ -142,8 +142,9 @@ def usage_table(usage: NDArray[np.bool_], table: Table, labels: Any = None) -> p
 def _write_table(table: pd.DataFrame, output: Path | None, as_json: bool) -> None:
     text = json.dumps(json.loads(table.to_json(orient="records"))) + "\n" if as_json else table.to_csv(index=False)
     if output is None:
-        # A terminal would obey control characters in names.
-        click.echo("\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text, nl=False)
+        # A terminal would obey control characters in names; for others, click must not take any out (color).
+        shown = "\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text
+        click.echo(shown, nl=False, color=True)
         return
     with user_mistakes(), atomic_write(output) as aside:
         aside.write_text(text, encoding="utf-8")
