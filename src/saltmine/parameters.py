@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from saltmine.names import quoted
+
 
 def check_count(name: str, value: Any, least: int = 1, or_none: bool = False) -> None:
     """Refuse values other than whole numbers of at least ``least``.
@@ -108,4 +110,4 @@ def is_real(value: Any) -> bool:
 
 def _check(is_valid: bool, name: str, allowed: str, value: Any, or_none: bool = False) -> None:
     if not is_valid and not (or_none and value is None):
-        raise ValueError(f"{name} must be {allowed}{', or None' if or_none else ''}, not {value!r}.")
+        raise ValueError(f"{name} must be {allowed}{', or None' if or_none else ''}, not {quoted(value)}.")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.baselines.base import Baseline
+from saltmine.names import quoted, shorten
 from saltmine.parameters import is_real
 
 if TYPE_CHECKING:
@@ -109,20 +110,20 @@ def class_subsets(subsets: Any, classes: list[Any]) -> NDArray[np.bool_]:
         subsets = [classes, *([label] for label in classes)] if len(classes) > 1 else [classes]
     listed = _is_list(subsets) and len(subsets) and all(_is_list(subset) for subset in subsets)
     if not listed or any(_is_list(label) for subset in subsets for label in subset):
-        raise ValueError(f"subsets must be a list of lists of labels, as [['a', 'b'], ['a']], not {subsets!r}.")
+        raise ValueError(f"subsets must be a list of lists of labels, as [['a', 'b'], ['a']], not {quoted(subsets)}.")
     found = list[list[bool]]()
     for labels in map(list, subsets):
         if not labels:
             raise ValueError("subsets holds an empty list; give every subset the label of a class at least.")
         for label in labels:
             if label not in classes:
-                known = ", ".join(repr(known) for known in classes)
-                raise ValueError(f"subsets holds the label {label!r}, which y has not; y has {known}.")
+                known = shorten(", ".join(map(quoted, classes)), 400)
+                raise ValueError(f"subsets holds the label {quoted(label)}, which y has not; y has {known}.")
             if labels.count(label) > 1:
-                raise ValueError(f"subsets holds the label {label!r} twice in {labels!r}; once is enough.")
+                raise ValueError(f"subsets holds the label {quoted(label)} twice in {quoted(labels)}; once is enough.")
         members = [known in labels for known in classes]
         if members in found:
-            raise ValueError(f"subsets holds the classes {labels!r} twice; once is enough.")
+            raise ValueError(f"subsets holds the classes {quoted(labels)} twice; once is enough.")
         found.append(members)
     return np.array(found)
 

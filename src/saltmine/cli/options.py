@@ -11,6 +11,7 @@ import click
 from saltmine.cli.errors import WrongUse
 from saltmine.io.class_files import ClassFiles
 from saltmine.io.registry import formats
+from saltmine.names import quoted
 
 Command = Callable[..., Any]
 PATH, COUNT = click.Path(path_type=Path), click.IntRange(min=1)
@@ -26,7 +27,7 @@ def parse_thresholds(ctx: click.Context, param: click.Parameter, given: tuple[st
         except ValueError:
             separator = ""
         if not separator or not column:
-            raise click.BadParameter(f"{text!r} is not COLUMN=NUMBERS, as age=18,60.")
+            raise click.BadParameter(f"{quoted(text)} is not COLUMN=NUMBERS, as age=18,60.")
     return thresholds
 
 
@@ -36,7 +37,7 @@ def parse_ranks(ctx: click.Context, param: click.Parameter, value: str | None) -
         return None
     numbers = value.split(",")
     if not all(number.strip().isdecimal() for number in numbers):
-        raise click.BadParameter(f"{value!r} is not a list of numbers of patterns, as 8,4,4.")
+        raise click.BadParameter(f"{quoted(value)} is not a list of numbers of patterns, as 8,4,4.")
     return tuple(int(number) for number in numbers) if len(numbers) > 1 else int(value)
 
 
@@ -46,7 +47,7 @@ def parse_image(ctx: click.Context, param: click.Parameter, value: str | None) -
         return None
     sides = value.lower().split("x")
     if len(sides) != 2 or not all(side.isdecimal() and int(side) > 0 for side in sides):
-        raise click.BadParameter(f"{value!r} is not HEIGHTxWIDTH, as 28x28.")
+        raise click.BadParameter(f"{quoted(value)} is not HEIGHTxWIDTH, as 28x28.")
     return [int(side) for side in sides]
 
 
@@ -64,7 +65,7 @@ def parse_data(ctx: click.Context, param: click.Parameter, given: tuple[str, ...
         if not label or not path:
             raise WrongUse(f"'{label}={path}' is not CLASS=FILE, as primary=a.maf.")
         if label in files:
-            raise WrongUse(f"The class {label!r} has two files, {files[label]} and {path}; put them into one.")
+            raise WrongUse(f"The class {quoted(label)} has two files, {files[label]} and {path}; put them into one.")
         files[label] = path
     return ClassFiles(files)
 

@@ -17,6 +17,7 @@ from saltmine.data.item_counts import ItemCounts
 from saltmine.fitted.kinds import class_kinds, table_rows
 from saltmine.fitted.model import NearMiss
 from saltmine.fitted.stability import Stability
+from saltmine.names import quoted
 from saltmine.preprocessing import Prepare
 
 FORMAT = "saltmine model"
@@ -56,7 +57,7 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
     """Write a fitted estimator and the name of its kind; an existing file is replaced as a whole."""
     labels = np.asarray(estimator.classes_)
     if labels.dtype.kind not in "OUbiuf" or not all(isinstance(v, (str, int, float)) for v in labels.tolist()):
-        raise TypeError(f"Labels such as {labels.tolist()[0]!r} cannot be stored in a file; use text or numbers.")
+        raise TypeError(f"Labels such as {quoted(labels.tolist()[0])} cannot be stored in a file; use text or numbers.")
     items, stability = estimator._items, estimator.stability_
     features = getattr(estimator, "feature_names_in_", None)
     names = {"item_names": estimator._item_names, "feature_names": features, "row_names": estimator.row_names_}
@@ -94,7 +95,7 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
         arrays["row_weights"] = estimator.row_weights_
     arrays["row_classes"] = np.searchsorted(labels, estimator.row_labels_)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    with atomic_write(path) as aside, aside.open("xb") as stream:
+    with atomic_write(path) as aside, aside.open("wb") as stream:
         # The stubs take the arrays for the allow_pickle flag.
         np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
 

@@ -15,6 +15,8 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
+from saltmine.names import shorten_message
+
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 _DECOMPRESSION_ERRORS = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -38,7 +40,8 @@ class ReadError(ValueError):
 
     def __str__(self) -> str:
         where = ", ".join(str(part) for part in (self.path, self.place) if part)
-        return f"{where}: {self.args[0]}" if where else str(self.args[0])
+        # A problem may repeat names, and a name may be as long as the file.
+        return shorten_message(f"{where}: {self.args[0]}" if where else str(self.args[0]))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError
+from saltmine.names import quoted
 from saltmine.nouns import counted
 
 if TYPE_CHECKING:
@@ -239,9 +240,9 @@ def no_such_column(path: PathArg, name: str | int, columns: Iterable[str], what:
     listed = ", ".join(_abbreviated(column) for column in columns[:_MAX_COLUMNS_LISTED])
     by_lower = {column.lower(): column for column in columns}
     close = get_close_matches(str(name).lower(), by_lower, n=1)
-    meant = f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
+    meant = f" (did you mean {quoted(by_lower[close[0]])}?)" if close else ""
     more = f" and {len(columns) - _MAX_COLUMNS_LISTED} more" if len(columns) > _MAX_COLUMNS_LISTED else ""
-    problem = f"there is no column {str(name)!r} for {what}{meant}; the columns are {listed or 'none'}{more}."
+    problem = f"there is no column {quoted(str(name))} for {what}{meant}; the columns are {listed or 'none'}{more}."
     return ReadError(problem, path=path)
 
 
