@@ -42,6 +42,7 @@ from saltmine.fitted.model_parts import (
     check_parts,
     check_together,
     demand,
+    n_overlaps,
     n_table_rows,
     read_parts,
 )
@@ -65,7 +66,11 @@ _OF_ITEMS = (
 )
 _ATTRIBUTES = tuple(name for name in ALWAYS if name not in _OF_ITEMS)
 # Memory of a row of the pattern table, and of each class in it.
-_ROW_BYTES, _CLASS_BYTES = 400, 120
+_ROW_BYTES, _ROW_AND_CLASS_BYTES = 400, 120
+# Memory of two patterns that overlap, in the code table of a class.
+_OVERLAP_BYTES = 32
+# What a pattern and a class take in summaries: little memory, but as much time as so many bytes.
+_PATTERN_BYTES, _CLASS_BYTES = 20_000, 50_000
 _NO_MODEL = "is not a saltmine model; load takes a file that model.save wrote"
 # Memory of a label beside its characters, and of an entry of a pattern while its counts are checked.
 _LABEL_BYTES, _ENTRY_BYTES = 16, 64
@@ -249,11 +254,12 @@ def _with_tuples(parameters: dict[str, Any]) -> dict[str, Any]:
     def ranks(value: Any) -> Any:
         return tuple(value) if isinstance(value, list) else value
 
-    tuples: dict[str, Callable[[Any], Any]] = {
-        "ranks": ranks,
-        "constellations": lambda listed: listed and [ranks(value) for value in listed],
-    }
-    return {name: tuples[name](value) if name in tuples else value for name, value in parameters.items()}
+    restored = dict(parameters)
+    if "ranks" in restored:
+        restored["ranks"] = ranks(restored["ranks"])
+    if restored.get("constellations") is not None:
+        restored["constellations"] = [ranks(value) for value in restored["constellations"]]
+    return restored
 
 
 def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
@@ -340,7 +346,7 @@ def _restore_stability(estimator: Any, header: dict[str, Any], arrays: Arrays) -
 def _loaded_bytes(text: bytes, header: dict[str, Any], arrays: Mapping[str, Any]) -> int:
     """Return the memory that a model takes when it is loaded; ``arrays`` are those of the file, or declared ones."""
     sizes = Sizes.of(header)
-    stored = sum(prod(array.shape) * int(array.dtype.itemsize) for array in arrays.values())
+    stored: int = sum(prod(array.shape) * int(array.dtype.itemsize) for array in arrays.values())
     n_entries = int(arrays["_hits"].shape[1])
     # Labels are kept for every row.
     widths = [header["classes"]["labels"], header["groups"] or ()]
@@ -350,7 +356,9 @@ def _loaded_bytes(text: bytes, header: dict[str, Any], arrays: Mapping[str, Any]
 
 
 def _table_bytes(estimator: Any, header: dict[str, Any]) -> int:
-    """Return the memory that a model takes when its tables are made."""
+    """Return the memory that a model takes when its tables, its summary and its codes are made."""
     rows = n_table_rows(estimator._items, estimator.use_q_values_, estimator._level)
     sizes = Sizes.of(header)
-    return sizes.unfolded_bytes + rows * (_ROW_BYTES + _CLASS_BYTES * sizes.classes)
+    table = rows * (_ROW_BYTES + _ROW_AND_CLASS_BYTES * sizes.classes)
+    codes = _OVERLAP_BYTES * n_overlaps(estimator._items) * sizes.classes
+    return sizes.unfolded_bytes + table + codes + _PATTERN_BYTES * sizes.patterns + _CLASS_BYTES * sizes.classes

@@ -170,6 +170,7 @@ def check_together(arrays: Mapping[str, NDArray[Any]], sizes: Sizes, n_groups: i
             demand(not bool((arrays[name] > rows[:, None]).any()), f"{name} counts more rows than a class has")
     if "_added_rows" in arrays:
         demand(not bool((arrays["_added_rows"] > rows.sum()).any()), "_added_rows counts more rows than there are")
+    demand(n_classes > 1 or bool(np.isnan(arrays["use_q_values_"]).all()), "use_q_values_ compares a single class")
     _check_hits(arrays, rows)
     return rows
 
@@ -181,8 +182,9 @@ def _check_items(arrays: Mapping[str, NDArray[Any]], sizes: Sizes) -> None:
     demand(bool(is_place), "the items of the columns differ")
     columns = np.bincount(item_of[item_of >= 0], minlength=n_items)
     demand(bool((columns > 0).all()), "an item has no column")
-    has_items = arrays["components_"].any(axis=1) | arrays["alterations_"].any(axis=(0, 2))
-    demand(bool(has_items.all()), "a pattern has no items")
+    shared, added = arrays["components_"], arrays["alterations_"]
+    demand(bool((shared.any(axis=1) | added.any(axis=(0, 2))).all()), "a pattern has no items")
+    demand(not bool((added & (shared | added.all(axis=0))).any()), "a class adds what all classes have")
 
 
 def _check_hits(arrays: Mapping[str, NDArray[Any]], rows: Ints) -> None:
@@ -207,6 +209,13 @@ def n_table_rows(items: ItemCounts, use_q_values: Floats, level: float) -> int:
     # One pattern at a time: a product would make numbers of all entries at once.
     shared = sum(int(columns @ part) * int(n) for part, n in zip(items.components, owners, strict=True))
     return shared + sum(int(columns @ part) for part in _each(items.alterations))
+
+
+def n_overlaps(items: ItemCounts) -> int:
+    """Return a bound on the pairs of patterns that have items in common."""
+    r = len(items.components)
+    of_item = (items.components | items.alterations.any(axis=0)).sum(axis=0, dtype=np.int64)
+    return min(r * r, int(of_item @ of_item))
 
 
 def _each(alterations: Bools) -> Iterator[Bools]:
