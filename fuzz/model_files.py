@@ -1,31 +1,20 @@
-"""Crafted model files, and a run that loads and uses them under guard.
+"""Crafted model files: every one is a real model with something wrong in it.
 
-    python -m fuzz.model_files --count 5000 --seed 0
-
-Every file is a real model with something wrong in it: a field of the header, an array, the archive, or some bytes. A
-file may be refused (`ModelFileError`) or loaded. What was loaded is then used: tables, summary, report, new rows, a
-copy of the file, and a fit with its parameters. Each file has a process of its own, in which no file but the model and
-the results may be opened, nothing be imported, compiled or unpickled, and no connection be made.
+What is wrong is a field of the header, an array, the archive, some bytes, or the size of it all. Others are models of
+random figures that fit together. ``crafted_files(seed)`` yields them; ``python -m tests.helpers.crafted_models`` loads
+and uses them under guard.
 """
 
 from __future__ import annotations
 
-import argparse
 import copy
 import io
 import json
 import os
 import pickle
-import resource
-import select
-import signal
-import sys
 import tempfile
-import time
-import traceback
 import warnings
 import zipfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -34,11 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import clone
 
-from saltmine import Asso, CSalt, Dbssl, DiffNorm, JointNMF, MdlDbssl, Prepare, Primp, load
+from saltmine import Asso, CSalt, Dbssl, DiffNorm, JointNMF, MdlDbssl, Prepare, Primp
 from saltmine.data.item_counts import entries
-from saltmine.fitted.model_file import ModelFileError
 from saltmine.parameters import RUN_PARAMETERS
 
 Arrays = dict[str, Any]
@@ -78,7 +65,8 @@ def _real_models() -> Iterator[tuple[str, Any]]:
     prepare = Prepare(bins=3, cuts="cumulative").fit(table)
     groups = pd.Series([f"patient {k // 3}" for k in range(60)], name="patient")
     model = CSalt(random_state=0).fit(prepare.transform(table), y, groups=groups)
-    model.preparation_, model.about_ = prepare, {"source": "t.csv", "reading": {"separator": ";", "encoding": "utf-8"}}
+    prepared: Any = prepare
+    model.preparation_, model.about_ = prepared, {"source": "t.csv", "reading": {"separator": ";", "encoding": "utf-8"}}
     yield "CSalt with groups and preparation", model
     weights = np.arange(60) % 4
     weighted = CSalt(random_state=0, features="alterations", fold=False)
@@ -581,170 +569,3 @@ def crafted_files(seed: int) -> Iterator[Crafted]:
         description, content = kind(base, rng)
         yield f"{kind.__name__}, {base.name}: {description}", content
         number += 1
-
-
-# ---------------------------------------------------------------------- the run
-
-MAX_SECONDS, MAX_BYTES = 20.0, 2 << 30
-# Parameters that say how much work a fit is. They are up to whoever fits, so the run sets them to little.
-LITTLE_WORK = {"n_restarts": 1, "max_iter": 50, "rank": 3, "ranks": 3, "constellations": [2], "max_candidates": 100}
-# What must not happen: connections, programs, code, and whatever would come from a pickle or a foreign library.
-FORBIDDEN = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "ctypes.dlopen")
-FORBIDDEN += ("pickle.", "marshal.", "import", "exec", "compile", "code.__new__", "os.mkdir", "shutil.")
-
-
-class Guard:
-    """Notes every event that a model file must not cause; once installed it stays."""
-
-    def __init__(self) -> None:
-        self.is_active, self.allowed, self.seen = False, (""), list[str]()
-        sys.addaudithook(self._note)
-
-    def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if not self.is_active:
-            return
-        if event == "open":
-            path = os.fsdecode(arguments[0]) if isinstance(arguments[0], (str, bytes)) else str(arguments[0])
-            if not path.startswith(self.allowed):
-                self.seen.append(f"open {path}")
-        elif event.startswith(("os.remove", "os.rename")):
-            if not str(arguments[0]).startswith(self.allowed):
-                self.seen.append(f"{event} {arguments[0]}")
-        elif event.startswith(FORBIDDEN):
-            self.seen.append(f"{event} {str(arguments)[:80]}")
-
-
-def use(path: Path, folder: Path) -> None:
-    """Load a model and do with it what one does with models; results go to the folder."""
-    model = load(path)
-    model.patterns()
-    summary = model.summary()
-    str(summary), summary.table, summary.told_differences
-    model.report(folder / "report.html")
-    model._repr_html_inner()
-    model.get_feature_names_out()
-    n = model.n_features_in_
-    names = getattr(model, "feature_names_in_", None)
-    rows: Any = np.random.default_rng(0).random((max(1, min(7, 10**7 // n)), n)) < 0.5
-    rows = rows if names is None else pd.DataFrame(rows, columns=names)
-    model.inverse_transform(model.transform(rows))
-    if hasattr(model, "predict"):
-        model.predict(rows)
-        model.predict_proba(rows)
-    model.save(folder / "again.salt")
-    load(folder / "again.salt")
-    little = {name: value for name, value in LITTLE_WORK.items() if name in model.get_params()}
-    again = clone(model).set_params(**little)
-    if "subsets" in model.get_params():
-        again.set_params(subsets=None)
-    again.fit(*small_data(2))
-
-
-class Outcome(NamedTuple):
-    """What came of a file: "refused", "loaded", or what went wrong."""
-
-    result: str
-    detail: str
-    seconds: float
-    n_bytes: int
-
-
-def try_file(content: bytes, folder: Path, guard: Guard) -> Outcome:
-    """Load and use a file in a process of its own."""
-    path = folder / "model.salt"
-    path.write_bytes(content)
-    reading, writing = os.pipe()
-    begin = time.perf_counter()
-    process = os.fork()
-    if process == 0:
-        os.close(reading)
-        # Far above what is allowed, so that a file that takes more cannot take the machine.
-        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
-        result = _guarded(path, folder, guard)
-        os.write(writing, json.dumps(result).encode()[-4000:])
-        os._exit(0)
-    os.close(writing)
-    in_time = bool(select.select([reading], [], [], MAX_SECONDS)[0])
-    if not in_time:
-        os.kill(process, signal.SIGKILL)
-    _, status, usage = os.wait4(process, 0)
-    seconds = time.perf_counter() - begin
-    with os.fdopen(reading, "rb") as stream:
-        answer = stream.read()
-    n_bytes = usage.ru_maxrss * 1024
-    if not in_time:
-        return Outcome("too slow", f"more than {MAX_SECONDS:g} s", seconds, n_bytes)
-    if not answer:
-        return Outcome("crashed", f"status {status}", seconds, n_bytes)
-    result, detail = json.loads(answer)
-    if n_bytes > MAX_BYTES:
-        result, detail = "too large", f"{n_bytes / 1e6:,.0f} MB; {result}: {detail}"
-    return Outcome(result, detail, seconds, n_bytes)
-
-
-def _guarded(path: Path, folder: Path, guard: Guard) -> tuple[str, str]:
-    """Return what comes of a file in this process."""
-    guard.is_active = True
-    try:
-        use(path, folder)
-        result, detail = "loaded", ""
-    except ModelFileError as error:
-        result, detail = "refused", str(error)
-        if len(detail.splitlines()) > 1 or len(detail) > 700:
-            result = "no sentence"
-    except BaseException as error:
-        guard.is_active = False
-        result, detail = type(error).__name__, traceback.format_exc()[-1500:]
-    guard.is_active = False
-    if guard.seen:
-        result, detail = "forbidden", f"{guard.seen[:5]} ({result})"
-    return result, detail
-
-
-def run(count: int, seed: int, keep: Path | None = None) -> tuple[Counter[str], list[str], float, int]:
-    """Try so many files; return the results, what went wrong, and the most seconds and bytes that a file took.
-
-    Files that went wrong are kept in a folder where one is given.
-    """
-    warnings.simplefilter("ignore")
-    results, wrong, seconds, n_bytes = Counter[str](), list[str](), 0.0, 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        guard = Guard()
-        assets = str(Path(sys.modules["saltmine"].__file__ or "").parent / "report" / "assets")
-        # The last is what a fit reads to count threads.
-        guard.allowed = (str(folder), assets, "/proc/self/maps")
-        for base in bases():
-            # Everything is imported now.
-            (folder / "model.salt").write_bytes(base.content)
-            use(folder / "model.salt", folder)
-        files = crafted_files(seed)
-        for number in range(count):
-            description, content = next(files)
-            outcome = try_file(content, folder, guard)
-            results[outcome.result] += 1
-            seconds, n_bytes = max(seconds, outcome.seconds), max(n_bytes, outcome.n_bytes)
-            must_load = description.startswith("whole_model")
-            if outcome.result not in ("refused", "loaded") or (must_load and outcome.result != "loaded"):
-                wrong.append(f"{number}: {description}: {outcome.result}: {outcome.detail}")
-                if keep is not None:
-                    (keep / f"{seed}-{number}.salt").write_bytes(content)
-    return results, wrong, seconds, n_bytes
-
-
-def main() -> None:
-    """Run from the command line; the exit code is 1 if anything went wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=5000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", type=Path, help="folder for the files that went wrong")
-    given = parser.parse_args()
-    results, wrong, seconds, n_bytes = run(given.count, given.seed, given.keep)
-    for line in wrong:
-        print(line)
-    print(f"{given.count:,} files: {dict(results)}; at most {seconds:.1f} s and {n_bytes / 1e6:,.0f} MB each")
-    sys.exit(1 if wrong else 0)
-
-
-if __name__ == "__main__":
-    main()

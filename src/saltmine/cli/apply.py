@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from saltmine.atomic import atomic_write
 from saltmine.cli import options
 from saltmine.cli.data import read_for_model, row_names_of
-from saltmine.cli.errors import WrongUse, user_mistakes
+from saltmine.cli.errors import WrongUse, printable, user_mistakes
 from saltmine.cli.output import Notes
 from saltmine.io import Table
 from saltmine.io.class_files import ClassFiles
@@ -139,7 +140,8 @@ def usage_table(usage: NDArray[np.bool_], table: Table, labels: Any = None) -> p
 def _write_table(table: pd.DataFrame, output: Path | None, as_json: bool) -> None:
     text = json.dumps(json.loads(table.to_json(orient="records"))) + "\n" if as_json else table.to_csv(index=False)
     if output is None:
-        click.echo(text, nl=False)
+        # A file gets the names as they are.
+        click.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
         return
     with user_mistakes(), atomic_write(output) as aside:
         aside.write_text(text, encoding="utf-8")

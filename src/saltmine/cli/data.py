@@ -133,14 +133,25 @@ def _without_classes(path: Path | ClassFiles, table: Table, otherwise: str) -> s
 def about(path: Path | ClassFiles, items: Items, given: dict[str, Any]) -> dict[str, Any]:
     """Return facts about the data for the report, and the options with which to read new data."""
     lasting = {name: given[name] for name in READING if given.get(name) is not None}
-    reading = {name: value if isinstance(value, bool) else str(value) for name, value in lasting.items()}
-    facts: dict[str, Any] = {"source": path.name, "kind": items.table.kind, "reading": reading}
+    reading = {name: v if isinstance(v, bool) else _whole_characters(str(v)) for name, v in lasting.items()}
+    facts: dict[str, Any] = {"source": _whole_characters(path.name), "kind": items.table.kind, "reading": reading}
     if given.get("image"):
         (height, width), n = given["image"], items.X.shape[1]
         if height * width != n:
             raise WrongUse(f"--image {height}x{width} has {height * width} pixels, but the data has {n} items.")
         facts |= {"kind": "pixels", "image": given["image"]}
-    return facts | ({"title": given["title"]} if given.get("title") else {})
+    return facts | ({"title": _whole_characters(given["title"])} if given.get("title") else {})
+
+
+def _whole_characters(text: str) -> str:
+    """Return text that every file can hold: a file may have a name that is not text in the encoding of the system.
+
+    Examples
+    --------
+    >>> _whole_characters("caf\udce9.csv")
+    'caf?.csv'
+    """
+    return text.encode(errors="replace").decode()
 
 
 def read_for_model(path: Path | ClassFiles, model: Any, given: dict[str, Any], notes: Notes) -> tuple[Any, Table]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -14,8 +15,21 @@ import click
 
 from saltmine.distributed.errors import ClusterError
 
+# Control characters but for the tab and the end of a line.
+_COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # A full or broken disk is not a mistake of the user.
 _DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
+
+
+def printable(text: str) -> str:
+    r"""Return text without characters that command a terminal: names come from files, which may be anybody's.
+
+    Examples
+    --------
+    >>> printable("\x1b[2Jbread\n")
+    '\ufffd[2Jbread\n'
+    """
+    return _COMMANDS.sub("\ufffd", text)
 
 
 class WrongUse(click.ClickException):
@@ -25,7 +39,7 @@ class WrongUse(click.ClickException):
 
     def format_message(self) -> str:
         """Return the message on one line."""
-        return " ".join(self.message.split())
+        return printable(" ".join(self.message.split()))
 
 
 class Failed(WrongUse):

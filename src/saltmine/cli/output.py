@@ -18,7 +18,7 @@ from rich import box
 from rich.console import Console, RenderableType
 from rich.table import Table as Grid
 
-from saltmine.cli.errors import WrongUse, user_mistakes
+from saltmine.cli.errors import WrongUse, printable, user_mistakes
 
 
 class Notes:
@@ -30,7 +30,7 @@ class Notes:
     def say(self, text: str) -> None:
         """Print a note, unless the user wants quiet."""
         if not self.quiet:
-            click.echo(text, err=True)
+            click.echo(printable(text), err=True)
 
 
 def as_json(values: Any) -> str:
@@ -58,7 +58,7 @@ def print_rich(*parts: RenderableType, width: int) -> None:
     console = Console(file=text, width=width, highlight=False)
     for part in parts:
         console.print(part)
-    click.echo(text.getvalue(), nl=False)
+    click.echo(printable(text.getvalue()), nl=False)
 
 
 def simple_grid(**options: Any) -> Grid:

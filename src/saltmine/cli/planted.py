@@ -13,7 +13,7 @@ from saltmine.atomic import atomic_write
 from saltmine.cli import options
 from saltmine.cli.apply import as_classes, load_model
 from saltmine.cli.data import read_for_model
-from saltmine.cli.errors import WrongUse, user_mistakes
+from saltmine.cli.errors import WrongUse, printable, user_mistakes
 from saltmine.cli.output import Notes
 from saltmine.cli.output import as_json as to_json
 from saltmine.datasets import Planted, make_planted
@@ -117,7 +117,7 @@ def score(model: Path, data: Path | ClassFiles, truth: Path | None, as_json: boo
         click.echo(to_json(figures))
     else:
         for name, value in figures.items():
-            click.echo(f"{name.replace('_', ' '):<28}{_as_text(value)}")
+            click.echo(printable(f"{name.replace('_', ' '):<28}{_as_text(value)}"))
 
 
 def read_truth(truth: Path | None, data: Path | ClassFiles) -> Any:

@@ -89,12 +89,12 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
     if labels.dtype.kind not in "OUbiuf" or not all(isinstance(v, (str, int, float)) for v in labels.tolist()):
         raise TypeError(f"Labels such as {labels.tolist()[0]!r} cannot be stored in a file; use text or numbers.")
     header = _header(estimator, kind, labels)
-    text = json.dumps(header).encode()
     try:
+        text = json.dumps(header).encode()
         # What is written here has to pass when it is read.
         check_header(parse(text))
-    except SchemaError as error:
-        raise ValueError(f"The model cannot be saved: {error}.") from None
+    except (TypeError, SchemaError) as error:
+        raise ValueError(f"The model cannot be saved: {error}; change it in the model and save again.") from None
     arrays = _arrays(estimator, labels)
     loaded, tables = _loaded_bytes(text, header, arrays), _table_bytes(estimator, header)
     arrays[HEADER_PART] = np.frombuffer(text, dtype=np.uint8)

@@ -72,20 +72,12 @@ def choice(*values: str) -> Schema:
 
 def text(most: int, least: int = 0) -> Schema:
     """Return the schema of a text with so many characters, none of which is half of a surrogate pair."""
-    what = f"text of {least} to {most} characters"
-    return Schema(what, lambda value: type(value) is str and least <= len(value) <= most and _is_encodable(value))
+    return _Text(least, most)
 
 
 def texts(most: int, least: int = 0) -> Schema:
     """Return the schema of a list of texts; there may be millions."""
-
-    def accepts(values: Any) -> bool:
-        if type(values) is not list or set(map(type, values)) - {str}:
-            return False
-        lengths = set(map(len, values))
-        return least <= min(lengths, default=least) and max(lengths, default=0) <= most and _is_encodable(*values)
-
-    return Schema(f"a list of texts of {least} to {most} characters", accepts)
+    return _Texts(_Text(least, most))
 
 
 def like(pattern: str, what: str) -> Schema:
@@ -129,6 +121,43 @@ def record(fields: Mapping[str, Schema], optional: Collection[str] = ()) -> Sche
 def record_by(field: str, records: Mapping[str, Schema]) -> Schema:
     """Return the schema of a dictionary in which one field says what the others are."""
     return _RecordBy(field, records)
+
+
+class _Text(Schema):
+    def __init__(self, least: int, most: int) -> None:
+        super().__init__(f"text of {least} to {most} characters", self._accepts)
+        self.least, self.most = least, most
+
+    def _accepts(self, value: Any) -> bool:
+        return type(value) is str and self.least <= len(value) <= self.most and _is_encodable(value)
+
+    def check(self, value: Any, where: str) -> None:
+        if type(value) is str and not _is_encodable(value):
+            raise SchemaError(f"{where} is {_shown(value)}, which holds half of a character (a surrogate)")
+        super().check(value, where)
+
+
+class _Texts(Schema):
+    def __init__(self, text: _Text) -> None:
+        super().__init__(f"a list: {text.what}", self._accepts)
+        self._text = text
+
+    def _accepts(self, values: Any) -> bool:
+        # All at once, because there may be millions.
+        if type(values) is not list or set(map(type, values)) - {str}:
+            return False
+        lengths, text = set(map(len, values)), self._text
+        return (
+            text.least <= min(lengths, default=text.least)
+            and max(lengths, default=0) <= text.most
+            and _is_encodable(*values)
+        )
+
+    def check(self, value: Any, where: str) -> None:
+        if type(value) is list and not self.accepts(value):
+            position = next(k for k, part in enumerate(value) if not self._text.accepts(part))
+            self._text.check(value[position], f"{where}[{position}]")
+        super().check(value, where)
 
 
 class _NoneOr(Schema):
