@@ -57,6 +57,11 @@ def printable(text: str) -> str:
     return _UNSAFE.sub(lambda unsafe: unsafe[0].encode("unicode_escape").decode(), text)
 
 
+def printable_lines(text: str) -> str:
+    """Return lines of text without anything that a terminal would obey but the ends of the lines."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def shorten(name: Any, width: int = 80) -> str:
     """Return a name for a message: its beginning and its end if it is long, without control characters.
 

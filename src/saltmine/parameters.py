@@ -10,6 +10,13 @@ import numpy as np
 
 from saltmine.names import quoted
 
+#: Parameters that belong to a run and not to a model: where it runs, how long, and what it tells meanwhile. They are
+#: not stored in model files, and a file that has one is refused: it could name the cluster that a later fit connects
+#: to.
+RUN_PARAMETERS = frozenset(
+    {"client", "device", "n_jobs", "verbose", "callback", "checkpoint", "max_time", "max_memory"}
+)
+
 
 def check_count(name: str, value: Any, least: int = 1, or_none: bool = False) -> None:
     """Refuse values other than whole numbers of at least ``least``.

@@ -20,7 +20,7 @@ from saltmine.cli.output import Notes
 from saltmine.io import Table
 from saltmine.io.class_files import ClassFiles
 from saltmine.methods import load
-from saltmine.names import printable, quoted, shorten, shorten_message
+from saltmine.names import printable_lines, quoted, shorten, shorten_message
 from saltmine.preprocessing.columns import number_text
 from saltmine.report import write_report
 
@@ -143,7 +143,7 @@ def _write_table(table: pd.DataFrame, output: Path | None, as_json: bool) -> Non
     text = json.dumps(json.loads(table.to_json(orient="records"))) + "\n" if as_json else table.to_csv(index=False)
     if output is None:
         # A terminal would obey control characters in names; for others, click must not take any out (color).
-        shown = "\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text
+        shown = printable_lines(text) if sys.stdout.isatty() else text
         click.echo(shown, nl=False, color=True)
         return
     with user_mistakes(), atomic_write(output) as aside:

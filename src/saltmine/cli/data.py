@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes
+from saltmine.fitted.model_schema import READING
 from saltmine.io import ReadError, Table, read
 from saltmine.io.class_files import ClassFiles
 from saltmine.io.registry import format_of, has_known_suffix
@@ -26,8 +27,6 @@ from saltmine.preprocessing import Prepare
 MAX_CLASSES = 20
 # Classes whose rows are counted in the terminal.
 _SHOWN_CLASSES = 10
-# Options of the reader that also hold for new data of the same kind.
-_LASTING_OPTIONS = ("format", "row_names", "group", "separator", "encoding", "text", "language", "unit", "nonsilent")
 
 
 @dataclass(frozen=True)
@@ -136,15 +135,26 @@ def _without_classes(path: Path | ClassFiles, table: Table, otherwise: str) -> s
 
 def about(path: Path | ClassFiles, items: Items, given: dict[str, Any]) -> dict[str, Any]:
     """Return facts about the data for the report, and the options with which to read new data."""
-    lasting = {name: given[name] for name in _LASTING_OPTIONS if given.get(name) is not None}
-    reading = {name: value if isinstance(value, bool) else str(value) for name, value in lasting.items()}
-    facts: dict[str, Any] = {"source": path.name, "kind": items.table.kind, "reading": reading}
+    lasting = {name: given[name] for name in READING if given.get(name) is not None}
+    reading = {name: v if isinstance(v, bool) else _whole_characters(str(v)) for name, v in lasting.items()}
+    facts: dict[str, Any] = {"source": _whole_characters(path.name), "kind": items.table.kind, "reading": reading}
     if given.get("image"):
         (height, width), n = given["image"], items.X.shape[1]
         if height * width != n:
             raise WrongUse(f"--image {height}x{width} has {height * width} pixels, but the data has {n} items.")
         facts |= {"kind": "pixels", "image": given["image"]}
-    return facts | ({"title": given["title"]} if given.get("title") else {})
+    return facts | ({"title": _whole_characters(given["title"])} if given.get("title") else {})
+
+
+def _whole_characters(text: str) -> str:
+    """Return text that every file can hold: a file may have a name that is not text in the encoding of the system.
+
+    Examples
+    --------
+    >>> _whole_characters("caf\udce9.csv")
+    'caf?.csv'
+    """
+    return text.encode(errors="replace").decode()
 
 
 def read_for_model(path: Path | ClassFiles, model: Any, given: dict[str, Any], notes: Notes) -> tuple[Any, Table]:
@@ -163,7 +173,8 @@ def read_for_model(path: Path | ClassFiles, model: Any, given: dict[str, Any], n
 
 def _read_like_fit(path: Path | ClassFiles, about: dict[str, Any], given: dict[str, Any]) -> Table:
     """Return the table of a file, read like the data of the fit as far as its format allows."""
-    before = about.get("reading", {})
+    # No path is among these options: which files are opened is up to the command line alone.
+    before = {name: value for name, value in about.get("reading", {}).items() if name in READING}
     first = next(iter(path.values())) if isinstance(path, ClassFiles) else path
     if first.exists():
         if first.is_dir() or has_known_suffix(first):

@@ -18,7 +18,7 @@ from rich.table import Table as Grid
 
 from saltmine.atomic import atomic_files
 from saltmine.cli.errors import Interrupted, WrongUse, writing_to
-from saltmine.names import shorten_message
+from saltmine.names import printable_lines, shorten_message
 
 
 class Notes:
@@ -58,7 +58,7 @@ def print_rich(*parts: RenderableType, width: int) -> None:
     console = Console(file=text, width=width, highlight=False)
     for part in parts:
         console.print(part)
-    click.echo(text.getvalue(), nl=False)
+    click.echo(printable_lines(text.getvalue()), nl=False)
 
 
 def simple_grid(**options: Any) -> Grid:

@@ -19,7 +19,7 @@ from saltmine.cli.output import as_json as to_json
 from saltmine.datasets import Planted, make_planted
 from saltmine.io.class_files import ClassFiles
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure, residual
-from saltmine.names import quoted, shorten, shorten_message
+from saltmine.names import printable_lines, quoted, shorten, shorten_message
 
 ARRAYS = ("X", "y", "components", "alterations", "usage")
 
@@ -130,7 +130,7 @@ def score(model: Path, data: Path | ClassFiles, truth: Path | None, as_json: boo
         click.echo(to_json(figures))
     else:
         for name, value in figures.items():
-            click.echo(f"{name.replace('_', ' '):<28}{_as_text(value)}")
+            click.echo(printable_lines(f"{name.replace('_', ' '):<28}{_as_text(value)}"))
 
 
 def read_truth(truth: Path | None, data: Path | ClassFiles) -> Any:

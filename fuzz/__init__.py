@@ -1,0 +1,1 @@
+"""Crafted files that nobody should have to fear."""
