@@ -11,6 +11,7 @@ import click
 from saltmine.cli.errors import WrongUse
 from saltmine.io.class_files import ClassFiles
 from saltmine.io.registry import formats
+from saltmine.memory import parse_size
 from saltmine.names import quoted
 
 Command = Callable[..., Any]
@@ -51,6 +52,14 @@ def parse_image(ctx: click.Context, param: click.Parameter, value: str | None) -
     return [int(side) for side in sides]
 
 
+def parse_memory(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Return bytes from text such as 500M or 2G."""
+    try:
+        return None if value is None else parse_size(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 def parse_data(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> Path | ClassFiles:
     """Return the file to read, or several with their classes, as primary=a.maf relapse=b.maf."""
     # The name of a file may have a "=" itself.
@@ -83,6 +92,7 @@ def choice(name: str, values: Iterable[str], default: str | None, text: str) -> 
 DATA = click.argument("data", nargs=-1, required=True, callback=parse_data)
 MODEL = click.argument("model", type=PATH)
 
+MAX_MEMORY = "Memory to use at most, as 500M or 2G; half of what is available if not given."
 NONSILENT = "Whether silent mutations of a MAF file are left out; they are for genes if not given."
 #: Options of `saltmine.read`.
 READING = (
@@ -102,6 +112,7 @@ READING = (
     click.option("--nonsilent/--all-mutations", default=None, help=NONSILENT),
     click.option("--min-samples", type=COUNT, help="Leave out genes and alterations in fewer samples (vcf, maf)."),
     click.option("--drop-unlabelled", is_flag=True, default=None, help="Leave out rows without a class."),
+    click.option("--max-memory", metavar="SIZE", callback=parse_memory, help=MAX_MEMORY),
 )
 
 THRESHOLD = "Where to cut a numeric column, as age=18,60; may be given several times."
