@@ -7,19 +7,22 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 
 from fuzz.cases import Case, Format
 from fuzz.formats import FORMATS
 from fuzz.trial import FINDINGS, Outcome
-from fuzz.worker import MAX_SECONDS, Cases, Worker
+from fuzz.worker import MAX_SECONDS, Trial, Worker
 from saltmine.io.text import document_words
 
 #: Files of a format that are tried in a row.
 _BATCH = 200
 #: What was read is also prepared and fitted once in so many files.
 _THOROUGH = 10
+#: Files are parsed in a process of its own once in so many files, and whenever something goes wrong without one.
+_APART = 50
 _MAX_KEPT = 3
 
 _PLACE = re.compile(r'File "[^"]*?(?:src/)?(saltmine/[^"]+)", line (\d+)')
@@ -41,11 +44,6 @@ class Counts:
     def n_findings(self) -> int:
         """Number of files with which something happened that must not happen."""
         return sum(self.kinds[kind] for kind in FINDINGS)
-
-
-def thorough(form: Format, seed: int, number: int) -> bool:
-    """Return whether what is read of a case is also used; the same for the same seed and number."""
-    return Random(f"{seed} {form.name} {number} thorough").randrange(_THOROUGH) == 0
 
 
 def run(
@@ -89,7 +87,7 @@ def run(
             for worker in workers:
                 if worker not in busy and time.monotonic() < ends and (batch := next(batches, None)):
                     busy[worker], numbers = batch
-                    worker.start(_cases(FORMATS[batch[0]], seed), numbers)
+                    worker.start(partial(trial, FORMATS[batch[0]], seed), numbers)
             if not busy:
                 return counts
             for worker, name in list(busy.items()):
@@ -104,8 +102,11 @@ def run(
             worker.close()
 
 
-def _cases(form: Format, seed: int) -> Cases:
-    return lambda number: (form.case(seed, number), form.is_model, thorough(form, seed, number))
+def trial(form: Format, seed: int, number: int) -> Trial:
+    """Return a case and how it is tried; the same for the same seed and number."""
+    random = Random(f"{seed} {form.name} {number} trial")
+    thorough, apart = random.randrange(_THOROUGH) == 0, random.randrange(_APART) == 0
+    return Trial(form.case(seed, number), form.is_model, thorough, apart)
 
 
 def _batches(names: list[str], files: int | None) -> Iterator[tuple[str, list[int]]]:

@@ -1,7 +1,11 @@
 """Processes that try many files each, and are watched: for crashes, hangs and memory.
 
-Everything is imported before the first process is forked, so a new one costs milliseconds. A file is read in the
-process itself. What it is busy with stands in memory that both processes share, so it is known even if it dies.
+Everything is imported before the first process is forked, so a new one costs milliseconds. What it is busy with stands
+in memory that both processes share, so it is known even if it dies.
+
+`saltmine.read` parses some formats in a process of its own, which takes a tenth of a second to start. Here these
+parsers run within the process that tries the file, where they may well crash. Whatever goes wrong is then tried again
+as users have it, and only that counts.
 """
 
 from __future__ import annotations
@@ -17,16 +21,20 @@ import signal
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fuzz.cases import Case
 from fuzz.trial import CRASH, HANG, MEMORY, Outcome, attempt
 
-#: Reading a small file takes no longer, and no more memory.
+#: Reading a small file takes no longer, in seconds of the processor, and no more memory.
 MAX_SECONDS = 20.0
 MAX_BYTES = 2 << 30
+# Who waits and does not compute hangs too; a busy machine is no reason.
+_MAX_WAITING = 120.0
+# What takes longer is tried again, and then with all the time.
+_FIRST_SECONDS = 5.0
 # Beyond this the process is ended at once, so that the machine survives.
 _KILL_BYTES = 3 << 30
 # Libraries keep some memory of every file; a new process begins anew.
@@ -34,17 +42,27 @@ _OLD_BYTES = 1 << 30
 _MAX_TRIALS = 20_000
 # The end of a trial that is a mistake in this package.
 _NOT_MADE = "not made"
-
-#: Returns a case by its number, and whether it is a model and tried thoroughly.
-Cases = Callable[[int], tuple[Case, bool, bool]]
+# An exit code.
+_AGAIN = 77
+# With it, `saltmine.io` starts no process.
+_NO_PROCESS = "SALTMINE_PARSER"
 
 _fork = multiprocessing.get_context("fork")
 
 
-class _Shared(ctypes.Structure):
-    """What a process is busy with: a number, since when, and how many trials it has finished."""
+class Trial(NamedTuple):
+    """A case, and how it is tried."""
 
-    _fields_ = (("number", ctypes.c_long), ("since", ctypes.c_double), ("done", ctypes.c_long))
+    case: Case
+    is_model: bool = False
+    thorough: bool = False
+    apart: bool = False
+
+
+class _Shared(ctypes.Structure):
+    """What a process is busy with: a number, since when, and the processor's seconds until then."""
+
+    _fields_ = (("number", ctypes.c_long), ("since", ctypes.c_double), ("used", ctypes.c_double))
 
 
 class Worker:
@@ -52,19 +70,20 @@ class Worker:
 
     def __init__(self, max_seconds: float = MAX_SECONDS) -> None:
         self._max_seconds = max_seconds
-        self._memory = mmap.mmap(-1, ctypes.sizeof(_Shared))
-        self._shared = _Shared.from_buffer(self._memory)
+        self._shared = _Shared.from_buffer(mmap.mmap(-1, ctypes.sizeof(_Shared)))
         self.folder = Path(tempfile.mkdtemp(prefix="fuzz-", dir=_fastest_folder()))
         self._log = self.folder / "log.txt"
         self._process: Any = None
         self._connection: Any = None
         self._has_ended = False
-        self._cases: Cases | None = None
+        self._make: Callable[[int], Trial] | None = None
         self._todo: list[int] = []
+        self._apart: set[int] = set()
 
-    def start(self, cases: Cases, numbers: list[int]) -> None:
-        """Begin to try cases."""
-        self._cases, self._todo = cases, list(numbers)
+    def start(self, make: Callable[[int], Trial], numbers: list[int]) -> None:
+        """Begin to try cases, which ``make`` makes of their numbers."""
+        self._kill()
+        self._make, self._todo, self._apart = make, list(numbers), set()
         self._fork()
 
     @property
@@ -101,31 +120,40 @@ class Worker:
 
     def _watch(self) -> list[tuple[int, Outcome]]:
         """Look at the process: end it if it takes too long or too much, and replace it if it has ended."""
-        outcome = None
-        since = self._shared.since
-        if self._has_ended:
-            self._process.join()
-            code = self._process.exitcode
-            if code != 0:
-                outcome = Outcome(CRASH, f"the process ended with {_exit(code)}\n{self._last_words()}")
-        elif since and time.monotonic() - since > self._max_seconds:
-            os.kill(self._process.pid, signal.SIGUSR1)  # it writes where it is
-            time.sleep(0.3)
-            outcome = Outcome(HANG, f"reading takes longer than {self._max_seconds:.0f} s\n{self._last_words()}")
-        elif _resident_bytes(self._process.pid) > _KILL_BYTES:
-            outcome = Outcome(MEMORY, f"reading takes more than {_KILL_BYTES >> 20} MB")
-        else:
+        outcome = self._problem()
+        if outcome is None and not self._has_ended:
             return []
+        number = int(self._shared.number)
         ended = []
-        if outcome is not None:
-            number = int(self._shared.number)
-            if number in self._todo:
+        if outcome is not None and number in self._todo:
+            if number in self._apart:
                 ended = [(number, outcome)]
                 self._todo.remove(number)
+            else:
+                self._apart.add(number)
         self._kill()
         if self._todo:
             self._fork()
         return ended
+
+    def _problem(self) -> Outcome | None:
+        if self._has_ended:
+            self._process.join()
+            code = self._process.exitcode
+            return Outcome(CRASH, f"the process ended with {_exit(code)}\n{self._last_words()}") if code else None
+        since, pid = self._shared.since, self._process.pid
+        waited = time.monotonic() - since if since else 0.0
+        limit = self._max_seconds if self._shared.number in self._apart else min(self._max_seconds, _FIRST_SECONDS)
+        if waited > _MAX_WAITING or (waited > limit and self._used(pid) > limit):
+            os.kill(pid, signal.SIGUSR1)  # it writes where it is
+            time.sleep(0.3)
+            return Outcome(HANG, f"reading takes longer than {limit:.0f} s\n{self._last_words()}")
+        if waited and sum(map(_resident_bytes, _family(pid))) > _KILL_BYTES:
+            return Outcome(MEMORY, f"reading takes more than {_KILL_BYTES >> 20} MB")
+        return None
+
+    def _used(self, pid: int) -> float:
+        return sum(map(_cpu_seconds, _family(pid))) - float(self._shared.used)
 
     def _fork(self) -> None:
         ours, theirs = _fork.Pipe(duplex=False)
@@ -139,11 +167,10 @@ class Worker:
     def _kill(self) -> None:
         if self._process is None:
             return
-        # The children of the process too, which libraries may have started.
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            self._process.kill()
+        # Its children too, which libraries may have started.
+        for pid in [*_family(self._process.pid)][1:]:
+            os.kill(pid, signal.SIGKILL)
+        self._process.kill()
         self._process.join()
         self._connection.close()
         self._process = None
@@ -156,7 +183,6 @@ class Worker:
     # ------------------------------------------------------------------ in the process
 
     def _run(self, connection: Any) -> None:
-        os.setpgid(0, 0)
         log = os.open(self._log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         for stream in (1, 2):
             os.dup2(log, stream)
@@ -164,40 +190,67 @@ class Worker:
         faulthandler.register(signal.SIGUSR1, file=log, all_threads=True)
         # A crash is a finding with a stack; a file of all memory would only fill the disk.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        assert self._cases is not None
         for count, number in enumerate(self._todo):
             if count >= _MAX_TRIALS or _resident_bytes(os.getpid()) > _OLD_BYTES:
                 return
-            self._shared.number, self._shared.since = number, time.monotonic()
-            outcome = _tried(self._cases, number, self.folder / "case")
-            self._shared.since = 0.0
-            peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-            if peak << 10 > MAX_BYTES:
-                outcome = Outcome(MEMORY, f"reading took {peak >> 10} MB\n{outcome.kind}: {outcome.said}")
+            outcome = self._tried(number, number in self._apart)
+            if outcome.is_finding and outcome.kind != _NOT_MADE and number not in self._apart:
+                if outcome.kind == MEMORY:
+                    # It has to be tried again in a new process: the peak of this one stays.
+                    os._exit(_AGAIN)
+                outcome = self._tried(number, True)
             connection.send((number, outcome))
             if outcome.kind == MEMORY:
                 return
 
-
-def _tried(cases: Cases, number: int, folder: Path) -> Outcome:
-    shutil.rmtree(folder, ignore_errors=True)
-    try:
-        case, is_model, thorough = cases(number)
-    except Exception:
-        return Outcome(_NOT_MADE, traceback.format_exc())
-    return attempt(case, folder, is_model, thorough)
+    def _tried(self, number: int, apart: bool) -> Outcome:
+        assert self._make is not None
+        folder = self.folder / "case"
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            trial = self._make(number)
+        except Exception:
+            return Outcome(_NOT_MADE, traceback.format_exc())
+        os.environ.pop(_NO_PROCESS, None)
+        if not (apart or trial.apart):
+            os.environ[_NO_PROCESS] = "1"
+        self._shared.used = time.process_time()
+        self._shared.number, self._shared.since = number, time.monotonic()
+        outcome = attempt(trial.case, folder, trial.is_model, trial.thorough)
+        self._shared.since = 0.0
+        peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        if peak << 10 > MAX_BYTES:
+            return Outcome(MEMORY, f"reading took {peak >> 10} MB\n{outcome.kind}: {outcome.said}")
+        return outcome
 
 
 def _exit(code: int) -> str:
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
+def _family(pid: int) -> Iterator[int]:
+    """Yield a process and what it has started."""
+    yield pid
+    for child in _contents(f"/proc/{pid}/task/{pid}/children").split():
+        yield from _family(int(child))
+
+
 def _resident_bytes(pid: int) -> int:
+    fields = _contents(f"/proc/{pid}/statm").split()
+    return int(fields[1]) * resource.getpagesize() if fields else 0
+
+
+def _cpu_seconds(pid: int) -> float:
+    # Behind the name of the program, which may hold blanks: state, ..., seconds as user and as system.
+    fields = _contents(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
+
+
+def _contents(path: str) -> str:
     try:
-        with open(f"/proc/{pid}/statm") as stream:
-            return int(stream.read().split()[1]) * resource.getpagesize()
-    except (OSError, IndexError):  # the process has ended, or the system has no such files
-        return 0
+        return Path(path).read_text()
+    except OSError:  # the process has ended, or the system has no such files
+        return ""
 
 
 def _fastest_folder() -> str | None:
