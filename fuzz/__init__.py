@@ -1,1 +1,1 @@
-"""Crafted files that nobody should have to fear."""
+"""Files that are made to break the readers: small valid ones, changed at random. Run ``python -m fuzz``."""
