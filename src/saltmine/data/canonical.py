@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from saltmine.arrays import Bools, Indices
+from saltmine.arrays import Bools, Floats, Indices
 from saltmine.data.content_colours import mix, mix_numbers, sort_by_content, sum_by
 from saltmine.data.folding import Keys, add_to_columns, add_to_rows, column_keys, group
 from saltmine.data.validation import BinaryMatrix
@@ -72,8 +72,7 @@ class Table:
         known = self._rows(colours)
         row = group(known)[0]
         rows, items = np.flatnonzero(np.bincount(row)[row] > 1), np.flatnonzero(tied[0])
-        part = self._matrix[rows][:, items]
-        matrix = np.ascontiguousarray(part) if isinstance(part, np.ndarray) else sp.csr_array(part)
+        matrix = _part(self._matrix, rows, items)
         sets = [_numbered(of[rows], among) for of, among in zip(self._sets, tied[1:], strict=True)]
         return TableParts(matrix, sets, known[rows], [int(among.sum()) for among in tied])
 
@@ -96,14 +95,13 @@ class TableParts:
     def links(self, label: int) -> Table:
         """Return the table of one part."""
         rows, own = np.flatnonzero(self._of_rows == label), [of == label for of in self.labels]
-        part = self._matrix[rows][:, np.flatnonzero(own[0])]
-        matrix = np.ascontiguousarray(part) if isinstance(part, np.ndarray) else sp.csr_array(part)
+        matrix = _part(self._matrix, rows, np.flatnonzero(own[0]))
         sets = [_numbered(of[rows], among) for of, among in zip(self._sets, own[1:], strict=True)]
         return Table(matrix, sets, self._known[rows])
 
 
 def _numbered(numbers: Indices, chosen: Bools) -> Indices:
-    """Number the chosen sets anew; -1 for others, and for none."""
+    """Return the numbers of sets among the chosen ones; -1 for others, and for none."""
     new = np.append(np.where(chosen, np.cumsum(chosen) - 1, -1), -1)
     return new[numbers]
 
@@ -121,6 +119,21 @@ class Order:
     items: Indices | None = None
     classes: Indices | None = None
     groups: Indices | None = None
+
+    @property
+    def back(self) -> Order:
+        """The order that leads back to the input."""
+        parts = (None if part is None else inverse(part) for part in (self.rows, self.items, self.classes, self.groups))
+        return Order(*parts)
+
+    def sort_groups(self, numbers: Indices) -> Indices:
+        """Return the numbers of the groups of all rows in this order."""
+        numbers = numbers if self.rows is None else numbers[self.rows]
+        return numbers if self.groups is None else inverse(self.groups)[numbers]
+
+    def sort_classes(self, figures: Floats) -> Floats:
+        """Return figures of classes, (c, ...), in this order."""
+        return figures if self.classes is None else figures[self.classes]
 
     def sort(self, matrix: BinaryMatrix) -> BinaryMatrix:
         """Return data with rows and items in this order."""
@@ -171,11 +184,26 @@ def canonical_order(
     >>> bool((order.sort(matrix) == again.sort(shuffled)).all())
     True
     """
-    sets = [classes] if groups is None else [classes, groups]
-    sizes = [matrix.shape[1], n_classes] if groups is None else [matrix.shape[1], n_classes, int(groups.max()) + 1]
-    items, *of_sets = sort_by_content(Table(matrix, sets), sizes, [item_names, *(None for _ in sets)])
+    # Columns without ones come last, so that they change nothing.
+    occurs = np.zeros(matrix.shape[1], dtype=bool)
+    occurs[matrix.any(axis=0) if isinstance(matrix, np.ndarray) else matrix.indices] = True
+    present = np.flatnonzero(occurs)
+    names = None if item_names is None else item_names[present]
+    table = Table(_part(matrix, np.arange(len(classes)), present), [classes] if groups is None else [classes, groups])
+    sizes = [len(present), n_classes, *([] if groups is None else [int(groups.max()) + 1])]
+    items, *of_sets = sort_by_content(table, sizes, [names, *(None for _ in sizes[1:])])
+    items = np.concatenate([present[items], np.flatnonzero(~occurs)])
     keys = np.zeros((matrix.shape[0], 2), dtype=np.uint64)
     add_to_rows(matrix, mix_numbers(inverse(items)), keys)
-    places = [inverse(order)[numbers] for order, numbers in zip(of_sets, sets, strict=True)]
-    rows = np.lexsort((*places[1:], keys[:, 1], keys[:, 0], places[0]))
-    return Order(rows, items, of_sets[0], of_sets[1] if len(of_sets) > 1 else None)
+    of_class = inverse(of_sets[0])[classes]
+    of_group = [] if groups is None else [inverse(of_sets[1])[groups]]
+    rows = np.lexsort((*of_group, keys[:, 1], keys[:, 0], of_class))
+    return Order(rows, items, *of_sets)
+
+
+def _part(matrix: BinaryMatrix, rows: Indices, items: Indices) -> BinaryMatrix:
+    """Return some rows and some items of data."""
+    if (len(rows), len(items)) == matrix.shape:
+        return matrix
+    part = matrix[rows][:, items]
+    return np.ascontiguousarray(part) if isinstance(part, np.ndarray) else sp.csr_array(part)

@@ -9,7 +9,7 @@ difference to the data that comes out; only in data that is regular without bein
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +92,7 @@ def sort_by_content(links: Links, sizes: list[int], names: list[NDArray[Any] | N
     colours, _ = _refine(links, [np.zeros((size, 2), dtype=np.uint64) for size in sizes])
     if _count(colours) < sum(sizes):
         places = [
-            np.arange(size) if of_kind is None else np.unique(of_kind, return_inverse=True)[1]
+            np.arange(size) if of_kind is None else np.unique(of_kind.astype(str), return_inverse=True)[1]
             for size, of_kind in zip(sizes, names, strict=True)
         ]
         colours = _break_ties(links, colours, places, MAX_WORK, 0)

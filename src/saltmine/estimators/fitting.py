@@ -16,7 +16,8 @@ import numpy as np
 from saltmine.arrays import Floats, Indices
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
-from saltmine.data.blocks import column_sources, read_some, read_whole, row_sources  # noqa: F401  # read_some is for base, which reaches compiled code here
+from saltmine.data.blocks import column_sources, read_rows, read_whole, row_sources
+from saltmine.data.canonical import canonical_order
 from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.lazy import LazyMatrix
@@ -57,8 +58,8 @@ __all__ = [
     "count_groups",
     "fit_by_description_length",
     "fit_in_memory",
-    "item_p_values",
     "open_device",
+    "read_rows",
     "read_whole",
     "strongest_pair",
 ]
@@ -73,12 +74,17 @@ SETTLING_ROUNDS = 5
 def fit_in_memory(
     model: PatternModel, rows: BinaryMatrix, labels: Labels, search: Callable[[StackedMatrix, BitMatrix], Solution]
 ) -> Found:
-    """Stack and fold data in memory, search it, and score what is found."""
+    """Sort data in memory by its content, stack and fold it, search it, and score what is found."""
     searched = labels if model._knows_classes else labels.merged()
+    order = canonical_order(rows, searched.numbers, searched.n_classes, item_names=model._item_names)
+    if not model._knows_classes:
+        order = replace(order, classes=None)
+    rows, labels, searched = order.sort(rows), labels.sort(order), searched.sort(order)
     stacked = StackedMatrix.from_rows(rows, searched.numbers, searched.n_classes, fold=model._folds)
     bits = BitMatrix(stacked.matrix, stacked.blocks, stacked.weights)
     solution = search(stacked, bits) if len(stacked.items) else without_patterns(bits)
-    return collect(solution, stacked, bits, rows, labels, model._folds, model._level)
+    found = collect(solution, stacked, bits, rows, labels, model._folds, model._level)
+    return found.in_order(order.back)
 
 
 def fit_by_description_length(
@@ -142,11 +148,22 @@ def settle(solution: Solution, data: StackedMatrix, bits: BitMatrix, alterations
     return best
 
 
-def count_groups(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups: Indices, found: Found) -> Found:
-    """Test what was found by groups instead of rows; a method that tests loses the alterations that do not pass.
+def count_groups(
+    model: PatternModel, rows: BinaryMatrix, labels: Labels, groups: Indices, found: Found
+) -> tuple[Found, Floats]:
+    """Test what was found by groups instead of rows, and single items, (c, items), whose p-values are also returned.
 
-    A pattern that does not pass stays: it is what one group has, or a few.
+    A method that tests loses the alterations that do not pass. A pattern that does not pass stays: it is what one group
+    has, or a few.
     """
+    order = canonical_order(rows, labels.numbers, labels.n_classes, groups, model._item_names)
+    rows, labels, groups = order.sort(rows), labels.sort(order), order.sort_groups(groups)
+    counted = _count_groups(model, rows, labels, groups, found.in_order(order))
+    p_values = item_p_values(rows, labels, groups, counted.items)
+    return counted.in_order(order.back), order.back.sort_classes(p_values)
+
+
+def _count_groups(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups: Indices, found: Found) -> Found:
     searched = labels if model._knows_classes else labels.merged()
     data = StackedMatrix.from_rows(rows, searched.numbers, searched.n_classes, fold=model._folds, fold_rows=False)
     bits = BitMatrix(data.matrix, data.blocks, data.weights)
@@ -175,6 +192,7 @@ def count_groups(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups
         items=items,
         usage=solution.model.Y[data.row_of],
         carrier_counts=labels.count(tests.carriers[data.row_of]),
+        by_content=np.arange(len(groups)),
     )
 
 

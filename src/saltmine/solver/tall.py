@@ -147,4 +147,4 @@ def _collect(tall: TallModel, labels: Labels, found: Solution) -> Found:
     )
     n_iter = max(found.n_iter, 1) + tall.sweeps
     figures = length, tall.length, n_iter, found.history, tall.null_length()
-    return Found(*figures, scores, items, tall.usage(), labels.count(carriers))
+    return Found(*figures, scores, items, tall.usage(), labels.count(carriers), np.arange(len(labels.numbers)))

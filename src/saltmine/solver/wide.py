@@ -106,7 +106,7 @@ def _collect(model: WideModel, labels: Labels, found: Solution) -> Found:
     figures = length, score, n_iter, found.history, null_length
     gain, added_gain = model.gains()
     scores = _test(model, labels, kept).scores(gain[kept], added_gain[:, kept], model.log_alpha)
-    return Found(*figures, scores, items, labels.unstack(usage), carriers)
+    return Found(*figures, scores, items, labels.unstack(usage), carriers, np.arange(len(usage)))
 
 
 def _test(model: WideModel, labels: Labels, kept: Indices) -> Tested:
