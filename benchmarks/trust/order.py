@@ -21,8 +21,8 @@ from saltmine.data.canonical import inverse
 from saltmine.datasets import make_planted
 
 # Just above the columns, and the rows, that are searched without drawing a sample.
-WIDE, WIDE_BASES = "56 x 60,000 genome", 4.5e7
-TALL, TALL_COLUMNS, TALL_ROWS = "50,000 x 60 planted", 60, 50_000
+WIDE, WIDE_BASES = "56 x 60000 genome", 4.5e7
+TALL, TALL_COLUMNS, TALL_ROWS = "50000 x 60 planted", 60, 50_000
 CASES = (*SMALL, *LARGE, *PLANTED, WIDE, TALL)
 # Floats are equal if they differ by less than this share.
 TOLERANCE = 1e-9

@@ -52,6 +52,42 @@ class Parts(Protocol):
         """Return the links of the things of one part."""
 
 
+class OnePart:
+    """What is tied as a single part of links that cannot be split; all other things keep their colours."""
+
+    def __init__(self, links: Links, tied: list[Bools], colours: list[Keys]) -> None:
+        self._links, self._colours = links, colours
+        self._members = [np.flatnonzero(of_kind) for of_kind in tied]
+        self.labels = [np.zeros(len(of_kind), dtype=np.intp) for of_kind in self._members]
+
+    def links(self, label: int) -> Links:
+        """Return the links of the things of one part."""
+        return self
+
+    @property
+    def work(self) -> int:
+        """Cells that a look takes."""
+        return self._links.work
+
+    @property
+    def contents(self) -> list[Indices | None]:
+        """Numbers that are equal for identical things of a kind."""
+        return [
+            None if same is None else same[of] for same, of in zip(self._links.contents, self._members, strict=True)
+        ]
+
+    def look(self, colours: list[Keys]) -> list[Keys]:
+        """Return for every thing a sum over what it is linked with."""
+        of_all = [keys.copy() for keys in self._colours]
+        for keys, of, own in zip(of_all, self._members, colours, strict=True):
+            keys[of] = own
+        return [sums[of] for sums, of in zip(self._links.look(of_all), self._members, strict=True)]
+
+    def split(self, tied: list[Bools], colours: list[Keys]) -> OnePart:
+        """Return what is tied as a single part again."""
+        return OnePart(self, tied, colours)
+
+
 def mix(keys: Keys) -> Keys:
     """Return numbers, (k, 2), that look random but are the same for the same keys.
 

@@ -30,6 +30,7 @@ from saltmine.fitted.encoding import CodeTable, shared_codes, shorten
 from saltmine.fitted.kinds import typical_rows
 from saltmine.mdl.groups import item_log_p, make_units
 from saltmine.progress import Listener, Progress
+from saltmine.solver.block_order import arrange_item_blocks, arrange_row_blocks
 from saltmine.solver.group_tests import RowGroups, failed_alterations, test_groups, without_alterations
 from saltmine.solver.item_block import make_item_block
 from saltmine.solver.local_search import LocalSearch
@@ -98,12 +99,16 @@ def fit_by_description_length(
             n_classes = labels.n_classes if model._knows_classes else 1
             sources = row_sources(data, labels, client, model.binarize, n_classes)
             with open_executor(partial(make_row_block, **classes), sources, client, team) as row_blocks:
-                return best(partial(search_tall, row_blocks, labels), n_jobs=1)
+                merge, names = classes["merge_classes"], model._item_names
+                order = arrange_row_blocks(row_blocks, labels, merge, names, data.shape[1])
+                return best(partial(search_tall, row_blocks, labels.sort(order)), n_jobs=1).in_order(order.back)
         if model.algorithm == "saltmine" and is_wide(data.shape):
             sources = column_sources(data, client, model.binarize)
             make_block = partial(make_item_block, numbers=labels.numbers, **classes)
             with open_executor(make_block, sources, client, team) as item_blocks:
-                return best(partial(search_wide, item_blocks, labels), n_jobs=1)
+                merge, names = classes["merge_classes"], model.row_names_
+                order = arrange_item_blocks(item_blocks, labels, merge, names, data.shape[1])
+                return best(partial(search_wide, item_blocks, labels.sort(order)), n_jobs=1).in_order(order.back)
         if is_wide(data.shape) and (client is not None or isinstance(data, LazyMatrix)):
             raise ValueError("Data of this size is fitted in blocks, which only algorithm='saltmine' does.")
 
