@@ -217,8 +217,8 @@ class PatternModel(NewRows, Outputs):
             self._store(found, classes, labels)
             self.groups_, self.group_name_, self._item_p_values = grouping.of_rows, grouping.noun, p_values
         self._count_having(data, numbers, client)
-        self.near_miss_ = self._near_miss(data)
-        self.temperature_ = self._temperature(data, numbers, client)
+        self.near_miss_ = self._near_miss(data, found.by_content)
+        self.temperature_ = self._temperature(data, numbers, found.by_content, client)
 
     def _fit_copies(
         self,
@@ -246,13 +246,17 @@ class PatternModel(NewRows, Outputs):
         if grouping is not None and self.groups_ is not None:
             self.groups_ = grouping.of_rows
 
-    def _near_miss(self, data: BinaryMatrix | LazyMatrix) -> NearMiss | None:
-        """Look for the strongest candidate where no pattern passed the tests of a method that has any."""
+    def _near_miss(self, data: BinaryMatrix | LazyMatrix, by_content: Indices) -> NearMiss | None:
+        """Look for the strongest candidate where no pattern passed the tests of a method that has any.
+
+        ``by_content`` are the rows sorted by their content.
+        """
         if not self._is_tested or isinstance(data, LazyMatrix) or not self.typical_.all():
             return None
         # Of rows that belong together one is enough.
-        first = slice(None) if self.groups_ is None else np.unique(self.groups_, return_index=True)[1]
-        found = import_fitting().strongest_pair(data[first])
+        if self.groups_ is not None:
+            by_content = by_content[np.sort(np.unique(self.groups_[by_content], return_index=True)[1])]
+        found = import_fitting().strongest_pair(data[by_content])
         # What is clear by itself, and yet no pattern, is left to the tables.
         return NearMiss(*found) if found is not None and found[2] > self._level else None
 
@@ -273,9 +277,10 @@ class PatternModel(NewRows, Outputs):
     ) -> tuple[Found, Floats]:
         """Return what was found, tested by groups, and p-values of single items by groups, (c, items)."""
         fitting = import_fitting()
-        rows = fitting.read_whole(data, self.binarize)
-        counted: Found = fitting.count_groups(self, rows, labels, groups, found)
-        return counted, fitting.item_p_values(rows, labels, groups, counted.items)
+        counted: tuple[Found, Floats] = fitting.count_groups(
+            self, fitting.read_whole(data, self.binarize), labels, groups, found
+        )
+        return counted
 
     def _open_client(self, X: Any) -> AbstractContextManager[Any]:
         """Reach the cluster that the fit runs on, if any."""
@@ -304,16 +309,22 @@ class PatternModel(NewRows, Outputs):
         found: Found = fitting.fit_in_memory(self, rows, labels, self._search)
         return found
 
-    def _temperature(self, data: BinaryMatrix | LazyMatrix, numbers: Indices, client: Any) -> float:
-        """Return what makes probabilities of code lengths, by some rows of the fit."""
+    def _temperature(
+        self, data: BinaryMatrix | LazyMatrix, numbers: Indices, by_content: Indices, client: Any
+    ) -> float:
+        """Return what makes probabilities of code lengths, by some rows of the fit.
+
+        ``by_content`` are the rows sorted by their content.
+        """
         if not self._knows_classes or len(self.classes_) < 2:
             return 1.0
         work = max(len(self.classes_) * self.n_components_ * data.shape[1], 1)
         count = int(np.clip(CALIBRATION_WORK // work, MIN_CALIBRATION_ROWS, MAX_CALIBRATION_ROWS))
         # Wide data is never read as a whole.
         count = min(count, CALIBRATION_CELLS // data.shape[1])
-        rows, chosen = import_fitting().read_some(data, count, self.binarize, client)
-        return self._calibrate(rows, numbers[chosen])
+        # Always the same, in the order of their content.
+        chosen = by_content[np.sort(np.random.default_rng(0).permutation(len(by_content))[:count])]
+        return self._calibrate(import_fitting().read_rows(data, chosen, self.binarize, client), numbers[chosen])
 
     def _run_once(self, search: Callable[[OnStep], Solution]) -> Solution:
         """Run a search without random numbers."""

@@ -16,7 +16,8 @@ import numpy as np
 from saltmine.arrays import Floats, Indices
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
-from saltmine.data.blocks import column_sources, read_some, read_whole, row_sources  # noqa: F401  # read_some is for base, which reaches compiled code here
+from saltmine.data.blocks import column_sources, read_rows, read_whole, row_sources
+from saltmine.data.canonical import canonical_order
 from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.lazy import LazyMatrix
@@ -29,6 +30,7 @@ from saltmine.fitted.encoding import CodeTable, Encoder, shared_codes, shorten
 from saltmine.fitted.kinds import typical_rows
 from saltmine.mdl.groups import item_log_p, make_units
 from saltmine.progress import Listener, Progress
+from saltmine.solver.block_order import arrange_item_blocks, arrange_row_blocks
 from saltmine.solver.group_tests import RowGroups, failed_alterations, test_groups, without_alterations
 from saltmine.solver.item_block import make_item_block
 from saltmine.solver.local_search import LocalSearch
@@ -57,8 +59,8 @@ __all__ = [
     "count_groups",
     "fit_by_description_length",
     "fit_in_memory",
-    "item_p_values",
     "open_device",
+    "read_rows",
     "read_whole",
     "strongest_pair",
 ]
@@ -73,12 +75,17 @@ SETTLING_ROUNDS = 5
 def fit_in_memory(
     model: PatternModel, rows: BinaryMatrix, labels: Labels, search: Callable[[StackedMatrix, BitMatrix], Solution]
 ) -> Found:
-    """Stack and fold data in memory, search it, and score what is found."""
+    """Sort data in memory by its content, stack and fold it, search it, and score what is found."""
     searched = labels if model._knows_classes else labels.merged()
+    order = canonical_order(rows, searched.numbers, searched.n_classes, item_names=model._item_names)
+    if not model._knows_classes:
+        order = replace(order, classes=None)
+    rows, labels, searched = order.sort(rows), labels.sort(order), searched.sort(order)
     stacked = StackedMatrix.from_rows(rows, searched.numbers, searched.n_classes, fold=model._folds)
     bits = BitMatrix(stacked.matrix, stacked.blocks, stacked.weights)
     solution = search(stacked, bits) if len(stacked.items) else without_patterns(bits)
-    return collect(solution, stacked, bits, rows, labels, model._folds, model._level)
+    found = collect(solution, stacked, bits, rows, labels, model._folds, model._level)
+    return found.in_order(order.back)
 
 
 def fit_by_description_length(
@@ -92,12 +99,16 @@ def fit_by_description_length(
             n_classes = labels.n_classes if model._knows_classes else 1
             sources = row_sources(data, labels, client, model.binarize, n_classes)
             with open_executor(partial(make_row_block, **classes), sources, client, team) as row_blocks:
-                return best(partial(search_tall, row_blocks, labels), n_jobs=1)
+                merge, names = classes["merge_classes"], model._item_names
+                order = arrange_row_blocks(row_blocks, labels, merge, names, data.shape[1])
+                return best(partial(search_tall, row_blocks, labels.sort(order)), n_jobs=1).in_order(order.back)
         if model.algorithm == "saltmine" and is_wide(data.shape):
             sources = column_sources(data, client, model.binarize)
             make_block = partial(make_item_block, numbers=labels.numbers, **classes)
             with open_executor(make_block, sources, client, team) as item_blocks:
-                return best(partial(search_wide, item_blocks, labels), n_jobs=1)
+                merge, names = classes["merge_classes"], model.row_names_
+                order = arrange_item_blocks(item_blocks, labels, merge, names, data.shape[1])
+                return best(partial(search_wide, item_blocks, labels.sort(order)), n_jobs=1).in_order(order.back)
         if is_wide(data.shape) and (client is not None or isinstance(data, LazyMatrix)):
             raise ValueError("Data of this size is fitted in blocks, which only algorithm='saltmine' does.")
 
@@ -142,11 +153,22 @@ def settle(solution: Solution, data: StackedMatrix, bits: BitMatrix, alterations
     return best
 
 
-def count_groups(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups: Indices, found: Found) -> Found:
-    """Test what was found by groups instead of rows; a method that tests loses the alterations that do not pass.
+def count_groups(
+    model: PatternModel, rows: BinaryMatrix, labels: Labels, groups: Indices, found: Found
+) -> tuple[Found, Floats]:
+    """Test what was found by groups instead of rows, and single items, (c, items), whose p-values are also returned.
 
-    A pattern that does not pass stays: it is what one group has, or a few.
+    A method that tests loses the alterations that do not pass. A pattern that does not pass stays: it is what one group
+    has, or a few.
     """
+    order = canonical_order(rows, labels.numbers, labels.n_classes, groups, model._item_names)
+    rows, labels, groups = order.sort(rows), labels.sort(order), order.sort_groups(groups)
+    counted = _count_groups(model, rows, labels, groups, found.in_order(order))
+    p_values = item_p_values(rows, labels, groups, counted.items)
+    return counted.in_order(order.back), order.back.sort_classes(p_values)
+
+
+def _count_groups(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups: Indices, found: Found) -> Found:
     searched = labels if model._knows_classes else labels.merged()
     data = StackedMatrix.from_rows(rows, searched.numbers, searched.n_classes, fold=model._folds, fold_rows=False)
     bits = BitMatrix(data.matrix, data.blocks, data.weights)
@@ -175,6 +197,7 @@ def count_groups(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups
         items=items,
         usage=solution.model.Y[data.row_of],
         carrier_counts=labels.count(tests.carriers[data.row_of]),
+        by_content=np.arange(len(groups)),
     )
 
 

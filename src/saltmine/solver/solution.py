@@ -9,9 +9,10 @@ from threading import Lock
 
 import numpy as np
 
-from saltmine.arrays import Bools, Ints
+from saltmine.arrays import Bools, Indices, Ints
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
+from saltmine.data.canonical import Order, inverse
 from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.threads import ThreadTeam
@@ -134,8 +135,19 @@ class Found:
     items: ItemCounts
     usage: Bools  # (m, r), rows in the order of the input
     carrier_counts: Ints  # (c, r): rows that carry a pattern, whether they use it or not
+    by_content: Indices  # (m,): the rows of the input, sorted by what they contain
 
     @property
     def rank(self) -> int:
         """Return the number of patterns."""
         return int(self.usage.shape[1])
+
+    def in_order(self, order: Order) -> Found:
+        """Return the same with rows, columns and classes in another order."""
+        found = replace(self, items=self.items.in_order(order))
+        if order.rows is not None:
+            found = replace(found, usage=found.usage[order.rows], by_content=inverse(order.rows)[found.by_content])
+        if order.classes is not None:
+            scores, carriers = found.scores.of_classes(order.classes), found.carrier_counts[order.classes]
+            found = replace(found, scores=scores, carrier_counts=carriers)
+        return found

@@ -117,7 +117,7 @@ class TallModel:
     def _begin(self, rank: int) -> None:
         n, c = len(self.item_counts), len(self.class_sizes)
         self.executor.clear_log()
-        self.executor.update(RowBlock.begin, self.class_sizes, self.row_sizes, rank)
+        self.executor.update(RowBlock.begin, self.class_sizes, self.row_sizes, rank, self.costs.unit)
         self._all_rows: Ints = np.sum(self.executor.query(RowBlock.count_strata), axis=0)
         self._alike = np.zeros((rank, c), dtype=bool)
         self.used = np.zeros((rank, c), dtype=np.int64)
