@@ -73,6 +73,10 @@ class BlockExecutor(ABC, Generic[Block]):
         """Call a method that changes the blocks. It is repeated on a block that has to be made again."""
         return self._call(BlockCall(partial(method, **kwargs) if kwargs else method, args), changes=True)
 
+    def update_each(self, method: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
+        """Call a method that changes the blocks on every block with the block's own arguments."""
+        return self._call(BlockCall(method, each=list(arguments)), changes=True)
+
     def clear_log(self) -> None:
         """Forget the updates so far, because the next one sets the whole state of every block anew."""
 
