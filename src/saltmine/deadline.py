@@ -55,7 +55,8 @@ class Deadline:
 
     def __init__(self, seconds: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._end = None if seconds is None else clock() + seconds
+        self._begin = clock()
+        self._end = None if seconds is None or seconds == float("inf") else self._begin + seconds
         self._limit = self._end
         self.reserve, self.was_over = 0.0, False
         self._looks = 0
@@ -70,6 +71,10 @@ class Deadline:
         if self._end is None or self._limit is None:
             return float("inf")
         return min(self._limit, self._end - self.reserve) - self._clock()
+
+    def spent(self) -> float:
+        """Return the share of the time that is over; 0 where there is no end."""
+        return 0.0 if self._end is None else 1 - (self._end - self._clock()) / (self._end - self._begin)
 
     def is_over(self, seconds: float = 0.0) -> bool:
         """Say whether the present phase has to end, as there is no time for something that takes so many seconds."""
@@ -102,7 +107,7 @@ class Deadline:
     def copy(self) -> Deadline:
         """Return the same moment, for a run beside others."""
         same = Deadline(None, self._clock)
-        same._end, same._limit, same.reserve = self._end, self._limit, self.reserve
+        same._begin, same._end, same._limit, same.reserve = self._begin, self._end, self._limit, self.reserve
         return same
 
     # ------------------------------------------------------------ compiled loops, which look at their own clock

@@ -33,7 +33,7 @@ def check_share(name: str, value: Any, or_none: bool = False) -> None:
 
 def check_max_time(value: Any) -> None:
     """Refuse time limits other than a number of seconds."""
-    _check(is_real(value) and 0 < value < np.inf, "max_time", "a number of seconds above 0", value, or_none=True)
+    _check(is_real(value) and value > 0, "max_time", "a number of seconds above 0", value, or_none=True)
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:

@@ -43,7 +43,7 @@ class Steps:
         self._search, self._part, self._deadline = search, part, deadline
         known: dict[str, Any] | None = None if part is None else part.state
         self._answers: list[Any] = [] if known is None else list(known["answers"])
-        self._next, self._known = 0, known
+        self._next, self._known, self._n_before = 0, known, len(self._answers)
 
     @property
     def are_repeated(self) -> bool:
@@ -74,7 +74,8 @@ class Steps:
 
     def keep(self) -> None:
         """Keep the state now, at the end of a search, unless it was cut short or took no time."""
-        if self._part is not None and not self.are_repeated and not self._deadline.was_over:
+        is_new = len(self._answers) > self._n_before
+        if self._part is not None and is_new and not self._deadline.was_over:
             self._part.keep_last(self._kept)
 
     def _kept(self) -> State:
