@@ -40,6 +40,11 @@ def check_share(name: str, value: Any, or_none: bool = False) -> None:
     _check(is_real(value) and 0 < value <= 1, name, "above 0 and at most 1", value, or_none)
 
 
+def check_max_time(value: Any) -> None:
+    """Refuse time limits other than a number of seconds."""
+    _check(is_real(value) and value > 0, "max_time", "a number of seconds above 0", value, or_none=True)
+
+
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """Refuse values other than the given names."""
     known = list(choices)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from saltmine.baselines.base import Baseline
 from saltmine.names import quoted, shorten
-from saltmine.parameters import is_real
+from saltmine.parameters import check_max_time
 
 if TYPE_CHECKING:
     from saltmine.estimators.fitting import BitMatrix, Solution, StackedMatrix
@@ -36,8 +36,8 @@ class DiffNorm(Baseline):
         The classes of every pattern set, as ``[["a", "b"], ["a"], ["b"]]``; by default all classes together, and each
         alone.
     max_time : float, optional
-        Seconds after which the search stops with the patterns found so far; by default it ends when no candidate
-        gains. The evidence for the patterns, a few milliseconds each, is computed afterwards.
+        Seconds that a fit may take; it then ends with the patterns found so far, and ``finished_`` is False. By default
+        it ends when no candidate gains.
     binarize, verbose, callback
         As in `CSalt`.
 
@@ -81,8 +81,7 @@ class DiffNorm(Baseline):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.max_time is not None and not (is_real(self.max_time) and self.max_time > 0):
-            raise ValueError(f"max_time must be a number of seconds above 0, or None, not {self.max_time!r}.")
+        check_max_time(self.max_time)
 
     def _classes(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
         classes, numbers = super()._classes(y, n_rows)
@@ -94,7 +93,7 @@ class DiffNorm(Baseline):
         # Compiled code would slow the import.
         from saltmine.baselines.diffnorm_search import diffnorm
 
-        return self._run_once(lambda on_step: diffnorm(bits, self._subsets, self.max_time, on_step))
+        return self._run_once(lambda on_step: diffnorm(bits, self._subsets, self._deadline, on_step))
 
 
 def class_subsets(subsets: Any, classes: list[Any]) -> NDArray[np.bool_]:

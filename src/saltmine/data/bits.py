@@ -206,8 +206,13 @@ class BitMatrix:
 
     def carried(self, items: Bools) -> Ints:
         """Count how many of these items, (n,), every row has: (m,)."""
+        return self.sum_in_rows(self.weights.items, items)
+
+    def sum_in_rows(self, of_items: Ints, items: Bools | None = None) -> Ints:
+        """Add up numbers of the items, (n,), that every row has, all of them or some: (m,)."""
         counts = np.zeros(64 * len(self.layout.weights), dtype=np.int64)
-        native.count_in_rows(self.columns, np.ascontiguousarray(items), self.weights.items, counts)
+        chosen = np.ones(self.shape[1], dtype=bool) if items is None else np.ascontiguousarray(items)
+        native.count_in_rows(self.columns, chosen, of_items, counts)
         of_rows = np.zeros(self.shape[0], dtype=np.int64)
         of_rows[self.layout.rows] = counts[self.layout.places]
         return of_rows

@@ -97,11 +97,14 @@ def mix(keys: Keys) -> Keys:
     >>> bool((keys[0] == keys[2]).all()), bool((keys[0] == keys[1]).any()), bool(keys[0, 0] == keys[0, 1])
     (True, False, False)
     """
-    # splitmix64, as in native/random.hpp.
-    keys = keys + _HALVES
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
+    return splitmix(keys + _HALVES)
+
+
+def splitmix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers that look random, equal ones for equal numbers (splitmix64, as in native/random.hpp)."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
 
 
 def mix_numbers(numbers: Indices) -> Keys:

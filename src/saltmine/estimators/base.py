@@ -20,6 +20,7 @@ from saltmine.data.labels import Grouping, class_numbers, row_counts
 from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
 from saltmine.data.rows_having import ItemSets, count_having
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
+from saltmine.deadline import Deadline
 from saltmine.estimators.new_rows import NewRows
 from saltmine.estimators.outputs import Outputs
 from saltmine.estimators.runs import best_of_runs, steps_of
@@ -70,9 +71,14 @@ class PatternModel(NewRows, Outputs):
     n_restarts: int
     n_jobs: int | None
     random_state: Any
+    # Of the methods whose search may be cut short.
+    max_time: float | None = None
+    # When the fit that runs has to end.
+    _deadline: Deadline
 
     classes_: NDArray[Any]
     n_components_: int
+    finished_: bool
     row_labels_: NDArray[Any]
     row_names_: NDArray[Any] | None
     row_weights_: Ints | None
@@ -189,6 +195,7 @@ class PatternModel(NewRows, Outputs):
             )
         with _all_or_nothing(self):
             self._check_parameters()
+            self._deadline = Deadline(self.max_time)
             with self._open_client(X) as client:
                 data = self._validate(X, item_names, row_names)
                 classes, numbers = self._classes(y, data.shape[0])
@@ -197,6 +204,7 @@ class PatternModel(NewRows, Outputs):
                     self._fit_rows(data, classes, numbers, grouping, client)
                 else:
                     self._fit_copies(data, classes, numbers, grouping, sample_weight, client)
+            del self._deadline
         return self
 
     def _fit_rows(
@@ -359,6 +367,7 @@ class PatternModel(NewRows, Outputs):
         self.class_counts_ = class_counts
         self.description_length_, self.null_description_length_ = found.length, found.null_length
         self.n_iter_, self.history_ = found.n_iter, np.array(found.history)
+        self.finished_ = found.finished
         self.pattern_evidence_, self.pattern_gain_ = scores.evidence, scores.gain
         self.alteration_evidence_ = _for_classes(scores.alteration_evidence, labels.n_classes)
         self.alteration_gain_ = _for_classes(scores.alteration_gain, labels.n_classes)

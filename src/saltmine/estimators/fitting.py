@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from saltmine.arrays import Floats, Indices
+from saltmine.checkpoint import Checkpoint
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.blocks import column_sources, read_rows, read_whole, row_sources
@@ -24,7 +25,9 @@ from saltmine.data.lazy import LazyMatrix
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.data.validation import BinaryMatrix
+from saltmine.deadline import Deadline
 from saltmine.distributed.executor import open_executor
+from saltmine.estimators.resuming import digest_blocks, digest_rows, open_checkpoint
 from saltmine.estimators.runs import AnyResult, best_of_runs
 from saltmine.fitted.encoding import CodeTable, Encoder, shared_codes, shorten
 from saltmine.fitted.kinds import typical_rows
@@ -32,14 +35,14 @@ from saltmine.mdl.groups import item_log_p, make_units
 from saltmine.progress import Listener, Progress
 from saltmine.solver.block_order import arrange_item_blocks, arrange_row_blocks
 from saltmine.solver.group_tests import RowGroups, failed_alterations, test_groups, without_alterations
-from saltmine.solver.item_block import make_item_block
+from saltmine.solver.item_block import ItemBlock, make_item_block
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.mdl_search import mdl_search
 from saltmine.solver.near_miss import strongest_pair
 from saltmine.solver.paper import paper_search
 from saltmine.solver.relaxed.device import on_device, open_device
 from saltmine.solver.relaxed.operator import Operator, make_operator
-from saltmine.solver.row_block import make_row_block
+from saltmine.solver.row_block import RowBlock, make_row_block
 from saltmine.solver.scoring import collect, description_length
 from saltmine.solver.solution import USUALLY_DONE, Found, SearchSettings, Solution, Task, without_patterns
 from saltmine.solver.tall import is_tall, search_tall
@@ -70,6 +73,8 @@ SEARCHES: dict[str, Callable[[Task, SearchSettings], Solution]] = {"saltmine": m
 PRECISION: dict[str, type[np.floating[Any]]] = {"saltmine": np.float32, "paper": np.float64}
 # Turns of usage and code lengths at the end of a search; two or three are the rule.
 SETTLING_ROUNDS = 5
+# Where the time is limited, the share of it for the search before that.
+SEARCHING = 0.92
 
 
 def fit_in_memory(
@@ -95,50 +100,71 @@ def fit_by_description_length(
     classes: dict[str, Any] = {"n_classes": labels.n_classes, "merge_classes": not model._knows_classes}
     with ThreadTeam() as team:
         best = partial(_best, model, labels, team)
+        # The content of data that is read lazily is known to the blocks only.
+        is_lazy = isinstance(data, LazyMatrix)
+        checkpoint = None if is_lazy else open_checkpoint(model, labels, partial(digest_rows, data))
         if model.algorithm == "saltmine" and is_tall(data.shape):
             n_classes = labels.n_classes if model._knows_classes else 1
             sources = row_sources(data, labels, client, model.binarize, n_classes)
             with open_executor(partial(make_row_block, **classes), sources, client, team) as row_blocks:
+                if is_lazy:
+                    checkpoint = open_checkpoint(model, labels, partial(digest_blocks, row_blocks, RowBlock))
                 merge, names = classes["merge_classes"], model._item_names
                 order = arrange_row_blocks(row_blocks, labels, merge, names, data.shape[1])
-                return best(partial(search_tall, row_blocks, labels.sort(order)), n_jobs=1).in_order(order.back)
+                found = best(checkpoint, partial(search_tall, row_blocks, labels.sort(order)), n_jobs=1)
+                return found.in_order(order.back)
         if model.algorithm == "saltmine" and is_wide(data.shape):
             sources = column_sources(data, client, model.binarize)
             make_block = partial(make_item_block, numbers=labels.numbers, **classes)
             with open_executor(make_block, sources, client, team) as item_blocks:
+                if is_lazy:
+                    checkpoint = open_checkpoint(model, labels, partial(digest_blocks, item_blocks, ItemBlock))
                 merge, names = classes["merge_classes"], model.row_names_
                 order = arrange_item_blocks(item_blocks, labels, merge, names, data.shape[1])
-                return best(partial(search_wide, item_blocks, labels.sort(order)), n_jobs=1).in_order(order.back)
+                found = best(checkpoint, partial(search_wide, item_blocks, labels.sort(order)), n_jobs=1)
+                return found.in_order(order.back)
         if is_wide(data.shape) and (client is not None or isinstance(data, LazyMatrix)):
             raise ValueError("Data of this size is fitted in blocks, which only algorithm='saltmine' does.")
+
+        rows = read_whole(data, model.binarize, client)
+        if is_lazy:
+            checkpoint = open_checkpoint(model, labels, partial(digest_rows, rows))
 
         def search(stacked: StackedMatrix, bits: BitMatrix) -> Solution:
             task = Task(stacked.matrix, bits, team, _operators(model, team))
 
             def run(settings: SearchSettings) -> Solution:
-                found = SEARCHES[model.algorithm](task, settings)
                 if model.algorithm != "saltmine":
-                    return found
-                return settle(found, stacked, bits, settings.alterations, settings.alpha)
+                    return SEARCHES[model.algorithm](task, settings)
+                with settings.deadline.phase(SEARCHING):
+                    found = mdl_search(task, settings)
+                return settle(found, stacked, bits, settings.alterations, settings.alpha, settings.deadline)
 
-            return best(run, n_jobs=model.n_jobs)
+            return best(checkpoint, run, n_jobs=model.n_jobs)
 
-        return fit_in_memory(model, read_whole(data, model.binarize, client), labels, search)
+        return fit_in_memory(model, rows, labels, search)
 
 
-def settle(solution: Solution, data: StackedMatrix, bits: BitMatrix, alterations: bool, alpha: float) -> Solution:
+def settle(
+    solution: Solution,
+    data: StackedMatrix,
+    bits: BitMatrix,
+    alterations: bool,
+    alpha: float,
+    deadline: Deadline | None = None,
+) -> Solution:
     """Let every row use the patterns that `transform` gives it, where that makes its description shorter.
 
     The search looks at one pattern after the other, for all rows; here it is one row after the other, for all patterns.
     What is no longer shown then is taken away, as long as the whole is shorter.
     """
-    best, model = solution, solution.model
+    best, model, deadline = solution, solution.model, deadline or Deadline()
     numbers = np.repeat(np.arange(len(data.blocks)), [block.stop - block.start for block in data.blocks])
     for _ in range(SETTLING_ROUNDS):
         used, errors = bits.used(model.Y).sum(axis=0), bits.noise_counts(model).sum(axis=0)
         codes = shared_codes(used, errors, bits.weights.items)
         encoder = Encoder([CodeTable((model.X | V).T, *codes) for V in model.V])
-        usage = shorten(data.matrix, model.Y, encoder, numbers)
+        usage = shorten(data.matrix, model.Y, encoder, numbers, deadline.is_over)
         if np.array_equal(usage, model.Y):
             break
         nothing = BinaryModel.empty(*bits.shape, len(bits.blocks))
@@ -150,7 +176,9 @@ def settle(solution: Solution, data: StackedMatrix, bits: BitMatrix, alterations
         model = local.model()
         typical = [k for k, s in enumerate(local.patterns()) if local.is_typical(s)]
         best = replace(best, model=model, length=description_length(bits, model), score=local.length, typical=typical)
-    return best
+        if deadline.is_over():
+            break
+    return replace(best, finished=best.finished and not deadline.was_over)
 
 
 def count_groups(
@@ -219,15 +247,21 @@ def _best(
     model: MdlEstimator,
     labels: Labels,
     team: ThreadTeam,
+    checkpoint: Checkpoint | None,
     search: Callable[[SearchSettings], AnyResult],
     n_jobs: int | None,
 ) -> AnyResult:
     """Search once per restart, and return the best result."""
+    deadline = model._deadline
 
     def run(restart: int, seed: int, tell: Listener) -> AnyResult:
-        return search(_make_settings(model, labels, team, restart, seed, tell))
+        settings = _make_settings(model, labels, team, restart, seed, tell)
+        if checkpoint is not None:
+            settings = replace(settings, part=lambda name: checkpoint.part(f"restart {restart}, {name}"))
+        return search(replace(settings, deadline=deadline.copy()))
 
-    return best_of_runs(model, run, model._seeds(), n_jobs)
+    seeds = model._seeds() if checkpoint is None else checkpoint.facts["seeds"]
+    return best_of_runs(model, run, seeds, n_jobs)
 
 
 def _operators(model: MdlEstimator, team: ThreadTeam) -> Callable[[BinaryMatrix, list[slice], Weights], Operator]:

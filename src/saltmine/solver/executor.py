@@ -79,6 +79,10 @@ class BlockExecutor(ABC, Generic[Block]):
         """Call a method that changes what blocks are made of, for good, before any update; `clear_log` keeps it."""
         self._arrange(BlockCall(partial(method, **kwargs) if kwargs else method, args))
 
+    def update_each(self, method: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
+        """Call a method that changes the blocks on every block with the block's own arguments."""
+        return self._call(BlockCall(method, each=list(arguments)), changes=True)
+
     def clear_log(self) -> None:
         """Forget the updates so far, because the next one sets the whole state of every block anew."""
 

@@ -24,6 +24,7 @@ from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.code_length import NO_CODE, errors_code
 from saltmine.mdl.row_sizes import FrequencyBins, frequency_bins
 from saltmine.mdl.scores import ModelSums, ScoreSums, make_model_sums, make_score_sums
+from saltmine.solver.block_state import Bytes, compress, decompress, mix_words, sum_of_keys
 from saltmine.solver.item_kernels import Carriers, Plan
 from saltmine.solver.kernels import make_data
 from saltmine.solver.sampling import find, find_candidates
@@ -181,6 +182,33 @@ class ItemBlock:
         word, bit = s // 64, np.uint64(1) << np.uint64(s % 64)
         shared = (self.masks[:, :, word] & bit).all(axis=0)
         self.masks[classes, :, word] &= ~np.where(shared, np.uint64(0), bit)
+
+    # ------------------------------------------------------------ checkpoints
+
+    def digest(self, first: int) -> int:
+        """Return a number that tells other data apart, to be added up; ``first`` is the number of the first column."""
+        columns = self.bits.columns
+        factors = np.random.default_rng(0).integers(2**63, size=columns.shape[1], dtype=np.uint64) | np.uint64(1)
+        keys = np.append(mix_words(columns @ factors), np.uint64(0))
+        return sum_of_keys(keys[self._item_of], first)
+
+    def given(self) -> int:
+        """Return how many columns it was made of."""
+        return len(self._item_of)
+
+    def size(self) -> int:
+        """Return how many items there are to look at."""
+        return self.bits.shape[1]
+
+    def save(self) -> Bytes:
+        """Return who carries what, in few bytes."""
+        return compress(self.masks)
+
+    def restore(self, state: Bytes) -> None:
+        """Let the items be carried as in a state, after `begin`."""
+        self.masks = decompress(state, self.masks)
+
+    # ------------------------------------------------------------ results
 
     def item_counts(self, patterns: Indices, usage: Bools) -> ItemCounts:
         """Return what the tables need of these columns; usage of these patterns is (m, r)."""

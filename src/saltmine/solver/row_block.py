@@ -24,6 +24,7 @@ from saltmine.data.stacking import class_blocks
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.code_length import Costs, cross_weights
 from saltmine.solver import kernels
+from saltmine.solver.block_state import Bytes, compress, decompress, mix_words, sum_of_keys
 from saltmine.solver.kernels import WithoutPattern, make_state, make_without, pack_data
 from saltmine.solver.sampling import find, find_candidates
 
@@ -276,6 +277,9 @@ class RowBlock:
         rows = self.state.usage[s].copy() if rule is None else self._rows(s, rule)
         for a in np.flatnonzero(dropped):
             rows[self._edges[a] : self._edges[a + 1]] = 0
+        self._exchange(s, rows, carry)
+
+    def _exchange(self, s: int, rows: Words, carry: Bools) -> None:
         kernels.exchange(self.data, self.state, s, rows, carry)
         # What it carried before looks different as well.
         self._changed |= self._items[s]
@@ -309,6 +313,35 @@ class RowBlock:
     def _per_class(self, rows: Words) -> Ints:
         words = [slice(begin, end) for begin, end in pairwise(self._edges)]
         return np.array([count_bits(rows[of], self.data.row_weights[of]) for of in words], dtype=np.int64)
+
+    # ------------------------------------------------------------ checkpoints
+
+    def digest(self, first: int) -> int:
+        """Return a number that tells other data apart, to be added up; ``first`` is the number of the first row."""
+        bits, rng = self.bits, np.random.default_rng(0)
+        keys = np.zeros(bits.shape[0], dtype=np.uint64)
+        for _ in range(2):
+            # Sums of these stay below 2^63.
+            of_items = rng.integers(2**31, size=bits.shape[1], dtype=np.int64)
+            keys = mix_words(keys ^ bits.sum_in_rows(of_items).astype(np.uint64))
+        return sum_of_keys(keys[self._row_of], first)
+
+    def given(self) -> int:
+        """Return how many rows it was made of."""
+        return len(self._row_of)
+
+    def size(self) -> int:
+        """Return how many rows there are to look at."""
+        return self.bits.shape[0]
+
+    def save(self) -> Bytes:
+        """Return who uses what, in few bytes."""
+        return compress(self.state.usage)
+
+    def restore(self, state: Bytes, carry: Bools) -> None:
+        """Let the rows use patterns as in a state, whose items are (R, c, n), after `begin`."""
+        for s, rows in enumerate(decompress(state, self.state.usage)):
+            self._exchange(s, rows, carry[s])
 
     # ------------------------------------------------------------ results
 

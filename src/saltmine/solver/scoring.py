@@ -141,4 +141,6 @@ def collect(
     # Without patterns the same to the last digit, whatever summed it up.
     length = solution.length if model.rank else null
     run = solution.score, solution.n_iter, solution.history
-    return Found(length, *run, null, scores, items, usage, labels.count(carriers), np.arange(len(usage)))
+    return Found(
+        length, *run, null, scores, items, usage, labels.count(carriers), np.arange(len(usage)), solution.finished
+    )

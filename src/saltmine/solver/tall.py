@@ -20,7 +20,7 @@ from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.row_block import RowBlock
 from saltmine.solver.sampling import draw
-from saltmine.solver.solution import SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
+from saltmine.solver.solution import OF_SAMPLE, SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
 from saltmine.solver.tall_model import TallModel, TallStart
 
 # Rows of a sample: so many cells, but neither too few to show anything nor more than the search can look at.
@@ -85,10 +85,12 @@ def search_tall(executor: BlockExecutor[RowBlock], labels: Labels, settings: Sea
     model = TallModel(executor, alterations=settings.alterations, alpha=settings.alpha, on_refine=second)
     stacked = StackedMatrix.from_rows(sample.rows, sample.numbers, len(sample.sizes), fold=True)
     bits = BitMatrix(stacked.matrix, stacked.blocks, stacked.weights)
-    found = search_sample(stacked.matrix, bits, first)
+    with settings.deadline.phase(OF_SAMPLE):
+        found = search_sample(stacked.matrix, bits, first)
     second(found.model.rank, found.score, 0.0)
-    model.run(_start(stacked, bits, found, sample.sizes))
-    return _collect(model, labels, found)
+    start = _start(stacked, bits, found, sample.sizes)
+    model.run(start, settings.part("all rows"), settings.deadline)
+    return replace(_collect(model, labels, found), finished=not settings.deadline.was_over)
 
 
 def _draw(executor: BlockExecutor[RowBlock], class_sizes: Ints, rng: np.random.Generator) -> RowSample:

@@ -22,7 +22,7 @@ from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.sampling import Sample, draw
 from saltmine.solver.scoring import pattern_densities
-from saltmine.solver.solution import SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
+from saltmine.solver.solution import OF_SAMPLE, SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
 from saltmine.solver.wide_model import WideModel, WideStart
 
 # Items of a sample: so many cells, but neither too few to show anything nor more than the search can look at.
@@ -63,11 +63,12 @@ def search_wide(executor: BlockExecutor[ItemBlock], labels: Labels, settings: Se
     columns, copies = _draw(executor, len(weights), settings.rng)
     sample = BitMatrix.of_columns(columns, layout, blocks, Weights(copies, weights))
     first = replace(settings, on_refine=rescale(settings.on_refine, STARTED, SEARCHED, STARTED))
-    found = search_sample(sample.rows(), sample, first)
+    with settings.deadline.phase(OF_SAMPLE):
+        found = search_sample(sample.rows(), sample, first)
     settings.on_refine(found.model.rank, found.score, SEARCHED)
     model = WideModel(executor, layout, alterations=settings.alterations, alpha=settings.alpha)
-    model.run(_start(sample, found))
-    return _collect(model, labels, found)
+    model.run(_start(sample, found), settings.part("all columns"), settings.deadline)
+    return replace(_collect(model, labels, found), finished=not settings.deadline.was_over)
 
 
 def _draw(executor: BlockExecutor[ItemBlock], n_rows: int, rng: np.random.Generator) -> Sample:
