@@ -239,7 +239,9 @@ def test_limits_of_the_address_space(data, tmp_path, table, megabytes):
         (RuntimeError("can't start new thread"), True),
         (ImportError("No module named 'matplotlib'"), False),
         (ValueError("there is no column 'cannot allocate memory'"), False),
+        (OSError("libgomp.so: cannot allocate memory in static TLS block"), True),
         (OSError(28, "No space left on device"), False),
+        (BlockingIOError(11, "Resource temporarily unavailable"), False),
     ],
 )
 def test_errors_that_tell_of_too_little_memory(error, answer):

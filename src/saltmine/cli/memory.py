@@ -50,7 +50,9 @@ def is_memory_problem(error: BaseException | None) -> bool:
         return False
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
-    if isinstance(error, ImportError | OSError | RuntimeError | SystemError):
+    # ctypes gives no number with its errors; those of other system calls are about something else.
+    is_of_library = isinstance(error, ImportError | RuntimeError | SystemError)
+    if is_of_library or (isinstance(error, OSError) and error.errno is None):
         text = str(error).lower()
         if any(sign in text for sign in _SIGNS):
             return True
