@@ -30,7 +30,7 @@ from saltmine.io.table import ITEMS, LOCI, PIXELS, WORDS
 from saltmine.parameters import RUN_PARAMETERS
 
 #: Characters of a name of an item or a row, of a label or the name of a group, and of a title.
-MAX_NAME, MAX_LABEL, MAX_TITLE = 1_000_000, 10_000, 10_000
+MAX_NAME, MAX_LABEL, MAX_TITLE = 1_000_000, 1_000_000, 10_000
 #: Most classes, and most patterns.
 MAX_CLASSES, MAX_PATTERNS = 100_000, 1_000_000
 _MAX_SIZE = 10**12

@@ -108,7 +108,7 @@ def _bytes_of(table: Table) -> int:
     if table.frame is not None:
         return lines + int(table.frame.memory_usage(deep=True).sum())
     parts = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
-    return lines + sum(int(part.nbytes) for part in parts)
+    return lines + int(sum(part.nbytes for part in parts))
 
 
 def _stacked(files: ClassFiles, tables: dict[str, Table], is_list: bool) -> Table:

@@ -16,8 +16,9 @@ import pandas as pd
 from saltmine.io import files
 from saltmine.io.files import ReadError, read_bytes
 from saltmine.io.labels import table_of_frame
-from saltmine.io.limits import FREE, Account, TextCost, check_memory
+from saltmine.io.limits import FREE, Account, TextCost, check_memory, is_limit_given
 from saltmine.io.table import ColumnArg, PathArg, Table
+from saltmine.io.wide import WIDE, ragged_line, wide_frame
 from saltmine.names import as_text, check_distinct
 
 # Candidates for the separator, by suffix; Excel writes semicolons where commas are decimal marks.
@@ -27,8 +28,15 @@ _CHUNK_BYTES = 1 << 22
 # Memory for a byte of the file itself, and for a line, which has a label and perhaps a name. The first lines tell what
 # the columns take.
 _COST = TextCost(byte=2, line=100, longest=10)
-# Memory that pandas takes for a column besides its values, and for a byte of text at most if the values are short.
-_COLUMN_BYTES, _MOST_PER_BYTE = 1100, 12
+# Memory that pandas takes for a column besides its values, and for a byte of text: at most, if the values are
+# short, and usually.
+_COLUMN_BYTES, _MOST_PER_BYTE, _USUAL_PER_BYTE = 1100, 12, 6
+# With more columns that are not all numbers, pandas takes minutes.
+_MAX_COLUMNS = 100_000
+# What stands for a missing value: some have a blank after them, which pandas does not know.
+_MISSING = ["?", *(f"{marker} " for marker in ("?", "NA", "N/A", "n/a", "NaN"))]
+_MISSING_IN_PANDAS = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"]
+_MISSING_IN_PANDAS += ["N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]
 # pandas takes a little more than the columns while it joins their parts.
 _MEASURED = 1.2
 # The name, while the file is read, of a first column without a name, which may hold the names of the rows.
@@ -129,6 +137,8 @@ class _File:
 
     def _bytes_per_byte(self, sample: bytes) -> float:
         """Return the memory of a part of the table for a byte of its text."""
+        if len(self.columns) > WIDE or not sample:
+            return _USUAL_PER_BYTE
         try:
             frame = pd.read_csv(io.BytesIO(sample), sep=self.separator, header=0, names=self.columns, index_col=False)
         except (ValueError, OverflowError):
@@ -145,10 +155,11 @@ class _File:
             "dtype": {name: str for name in (_UNNAMED, *text_columns) if name in self.columns},
             "skipinitialspace": self._has_blanks_before_fields(),
             "compression": None,
-            # Beside the markers of pandas, such as NA, n/a and empty fields, which it knows without a blank after them.
-            "na_values": ["?", *(f"{marker} " for marker in ("?", "NA", "N/A", "n/a", "NaN"))],
+            "na_values": _MISSING,
             "decimal": _decimal_mark(self.data) if self.separator == ";" else ".",
         }
+        if len(self.columns) > WIDE and (wide := self._wide_frame(options["dtype"])) is not None:
+            return wide  # type: ignore[no-any-return]
         try:
             frame: pd.DataFrame = self._frame(options)
         except (ValueError, OverflowError) as error:
@@ -156,6 +167,20 @@ class _File:
         # pandas refuses lines with too many fields, but fills lines with too few with missing values.
         if frame.iloc[:, -1].hasnans and (ragged := self._ragged_line()):
             raise ragged
+        return frame
+
+    def _wide_frame(self, types: dict[str, type]) -> Any:
+        """Return a table of very many columns of numbers; None if it has others."""
+        is_plain = not self.has_blanks and self.separator != ";" and b'"' not in self.data
+        known = [*_MISSING, *_MISSING_IN_PANDAS]
+        options: dict[str, Any] = {"na_values": _MISSING, "dtype": types}
+        frame = wide_frame(self.data, self.separator, self.columns, known, **options) if is_plain else None
+        if frame is None and len(self.columns) > _MAX_COLUMNS and not is_limit_given():
+            problem = (
+                f"there are {len(self.columns):,} columns that are not all numbers, for which pandas takes very long"
+            )
+            remedy = "write numbers as a matrix (.npz or .mtx)"
+            raise ReadError(f"{problem}; {remedy}, or allow it with a limit of memory (max_memory, --max-memory).")
         return frame
 
     def _frame(self, options: dict[str, Any]) -> Any:
@@ -190,7 +215,7 @@ class _File:
             if all(line.count(self.separator) == width - 1 or not line.strip(blanks) for line in lines):
                 return None
         body = islice(_nonblank_records(data, self.separator), 1, None)
-        return next((_ragged(number, len(fields), width) for number, fields in body if len(fields) != width), None)
+        return next((ragged_line(number, len(fields), width) for number, fields in body if len(fields) != width), None)
 
     def _explained(self, error: Exception) -> ReadError:
         """Return the error of pandas in other words, with its place."""
@@ -244,7 +269,7 @@ def _column_names(data: bytes, separator: str) -> list[str]:
         # R writes tables with row names like this: they have no field in the header.
         columns = [_UNNAMED, *columns]
     if len(fields) != len(columns):
-        raise _ragged(number, len(fields), len(columns))
+        raise ragged_line(number, len(fields), len(columns))
     if "" in columns[1:]:
         position = columns.index("", 1) + 1
         raise ReadError(f"column {position} has no name; give it one in the first line, or remove it.")
@@ -277,8 +302,3 @@ def _decimal_mark(data: bytes) -> str:
     with_comma = re.search(number % b",", data, re.MULTILINE)
     with_point = re.search(number % rb"\.", data, re.MULTILINE)
     return "," if with_comma and not with_point else "."
-
-
-def _ragged(number: int, n_fields: int, width: int) -> ReadError:
-    problem = f"{n_fields} fields where there are {width} columns; fix the line, or name the separator."
-    return ReadError(problem, number)

@@ -56,6 +56,11 @@ def _limit() -> _Limit:
     return _LIMIT.get() or _Limit(memory_limit(), False)
 
 
+def is_limit_given() -> bool:
+    """Return whether the user has given a limit."""
+    return _limit().is_given
+
+
 def keep_memory(n_bytes: int) -> None:
     """Take what has been read already from the limit of what the same call reads after it."""
     limit = _LIMIT.get()
@@ -77,19 +82,22 @@ def allowed_memory(size: int | None) -> int:
     return limit.n_bytes if limit.is_given or size is None else min(limit.n_bytes, max(FREE, MAX_RATIO * size))
 
 
-def check_memory(needed: float, what: str, size: int | None) -> None:
-    """Refuse what needs more memory than reading a file of this size may take; ``what`` says what it is."""
+def check_memory(needed: float, what: str, size: int | None, in_part: bool = False) -> None:
+    """Refuse what needs more memory than reading a file of this size may take; ``what`` says what it is.
+
+    With ``in_part``, what is needed is known of the part that has been read, and more may follow.
+    """
     if needed <= allowed_memory(size):
         return
-    limit = _limit()
+    limit, about = _limit(), "more than" if in_part else "about"
+    enough = _option(needed * (4 if in_part else 1))
     if needed <= limit.n_bytes and size is not None:
-        problem = f"{what} would take about {format_size(needed)} of memory, but the file has only {format_size(size)}"
-        raise ReadError(f"{problem}; if that is right, allow it with {_option(needed)}.")
+        problem = f"{what} takes {about} {format_size(needed)} of memory, but the file has only {format_size(size)}"
+        raise ReadError(f"{problem}; if that is right, allow it with {enough}.")
     share = "" if limit.is_given else f", {limit.share:.0%} of what is available"
-    problem = (
-        f"{what} needs about {format_size(needed)} of memory, but only {format_size(limit.n_bytes)} may be used{share}"
-    )
-    raise ReadError(f"{problem}; read less at a time, or raise the limit with {_option(needed)}.")
+    allowed = f"only {format_size(limit.n_bytes)} may be used{share}"
+    problem = f"{what} takes {about} {format_size(needed)} of memory, but {allowed}"
+    raise ReadError(f"{problem}; read less at a time, or raise the limit with {enough}.")
 
 
 def check_expansion(n_bytes: int, compressed: int | None, what: str) -> None:
@@ -156,7 +164,7 @@ class Account:
         self._n_lines += n_lines
         if self.is_compressed:
             check_expansion(self.n_bytes, self.size, "the file")
-        check_memory(self.needed, "the text", self.size)
+        check_memory(self.needed, "the text", self.size, in_part=True)
 
     @property
     def needed(self) -> float:
