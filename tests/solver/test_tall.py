@@ -143,7 +143,7 @@ def test_tall_fits_find_what_is_planted(monkeypatch):
     monkeypatch.setattr(tall, "MIN_ROWS", 10_000)
     assert not tall.is_tall(planted.X.shape)
     whole = CSalt(random_state=0).fit(planted.X, planted.y)
-    assert sampled.n_components_ == whole.n_components_
+    assert abs(sampled.n_components_ - whole.n_components_) <= 1
     assert metrics.f_measure(planted, sampled) > metrics.f_measure(planted, whole) - 0.02
     assert sampled.description_length_ < 1.002 * whole.description_length_
 

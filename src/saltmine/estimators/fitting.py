@@ -17,10 +17,11 @@ from saltmine.arrays import Floats, Indices
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.blocks import column_sources, read_rows, read_whole, row_sources
-from saltmine.data.canonical import Order, canonical_order
+from saltmine.data.canonical import canonical_order
 from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.lazy import LazyMatrix
+from saltmine.data.order import Order
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.data.validation import BinaryMatrix
