@@ -406,7 +406,7 @@ private:
         Int errors = item_.errors_without();
         return item_length(data_.costs.counted, code, errors, plan_.log_total) -
                    item_length(data_.costs.counted, code, errors - most, plan_.log_total) >
-               code;
+               code - EVEN;
     }
 
     const Data& data_;

@@ -17,7 +17,7 @@ from experiments import planted as planted_experiment
 from experiments.experiment import Row
 from experiments.simulated_genomes import simulate_genomes
 from saltmine import CSalt
-from saltmine.data.canonical import inverse
+from saltmine.data.order import inverse
 from saltmine.datasets import make_planted
 
 # Just above the columns, and the rows, that are searched without drawing a sample.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from saltmine.arrays import Bools, Indices, Ints
 from saltmine.data.binary_model import BinaryModel
-from saltmine.data.canonical import Order, inverse
+from saltmine.data.order import Order, inverse
 
 if TYPE_CHECKING:
     # Compiled code, which fitted models do without.

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.arrays import Indices
-from saltmine.data.canonical import Order, inverse
 from saltmine.data.folding import Weights, column_keys, group, row_keys, take
+from saltmine.data.order import Order, inverse
 from saltmine.data.validation import BinaryMatrix
 
 
@@ -42,7 +42,7 @@ class Labels:
         >>> Labels(np.array([1, 0, 1]), 2).sort(Order(rows=np.array([1, 0, 2]), classes=np.array([1, 0]))).numbers
         array([1, 0, 0])
         """
-        numbers = self.numbers if order.rows is None else self.numbers[order.rows]
+        numbers = order.sort_rows(self.numbers)
         return Labels(numbers if order.classes is None else inverse(order.classes)[numbers], self.n_classes)
 
     def blocks(self) -> list[slice]:

@@ -22,6 +22,7 @@ from saltmine.data.canonical import canonical_order
 from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.lazy import LazyMatrix
+from saltmine.data.order import Order
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.data.validation import BinaryMatrix
@@ -82,15 +83,20 @@ def fit_in_memory(
 ) -> Found:
     """Sort data in memory by its content, stack and fold it, search it, and score what is found."""
     searched = labels if model._knows_classes else labels.merged()
-    order = canonical_order(rows, searched.numbers, searched.n_classes, item_names=model._item_names)
-    if not model._knows_classes:
-        order = replace(order, classes=None)
+    order = _canonical_order(model, rows, labels)
     rows, labels, searched = order.sort(rows), labels.sort(order), searched.sort(order)
     stacked = StackedMatrix.from_rows(rows, searched.numbers, searched.n_classes, fold=model._folds)
     bits = BitMatrix(stacked.matrix, stacked.blocks, stacked.weights)
     solution = search(stacked, bits) if len(stacked.items) else without_patterns(bits)
     found = collect(solution, stacked, bits, rows, labels, model._folds, model._level)
     return found.in_order(order.back)
+
+
+def _canonical_order(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups: Indices | None = None) -> Order:
+    """Return the order of data by its content; labels that the method does not know make no difference."""
+    if model._knows_classes:
+        return canonical_order(rows, labels.numbers, labels.n_classes, groups, model._item_names)
+    return replace(canonical_order(rows, labels.merged().numbers, 1, groups, model._item_names), classes=None)
 
 
 def fit_by_description_length(
@@ -189,7 +195,7 @@ def count_groups(
     A method that tests loses the alterations that do not pass. A pattern that does not pass stays: it is what one group
     has, or a few.
     """
-    order = canonical_order(rows, labels.numbers, labels.n_classes, groups, model._item_names)
+    order = _canonical_order(model, rows, labels, groups)
     rows, labels, groups = order.sort(rows), labels.sort(order), order.sort_groups(groups)
     counted = _count_groups(model, rows, labels, groups, found.in_order(order))
     p_values = item_p_values(rows, labels, groups, counted.items)

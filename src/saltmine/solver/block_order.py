@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.arrays import Bools, Indices
-from saltmine.data.canonical import Order, inverse
 from saltmine.data.content_colours import OnePart, mix, mix_numbers, sort_by_content, sum_by
 from saltmine.data.folding import Keys, group
+from saltmine.data.order import Order, inverse
 from saltmine.data.stacking import Labels
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.item_block import ItemBlock

@@ -15,10 +15,10 @@ from saltmine import native
 from saltmine.arrays import Bools, Floats, Indices, Ints, Words
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix, Layout
-from saltmine.data.canonical import Order
 from saltmine.data.content_colours import mix, mix_numbers
 from saltmine.data.folding import Keys
 from saltmine.data.item_counts import ItemCounts
+from saltmine.data.order import Order
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.code_length import NO_CODE, errors_code

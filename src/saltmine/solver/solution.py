@@ -14,9 +14,9 @@ from saltmine.arrays import Bools, Indices, Ints
 from saltmine.checkpoint import Part
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
-from saltmine.data.canonical import Order, inverse
 from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
+from saltmine.data.order import Order, inverse
 from saltmine.data.threads import ThreadTeam
 from saltmine.data.validation import BinaryMatrix
 from saltmine.deadline import Deadline
