@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from saltmine.baselines import JointNMF
-from saltmine.cli import options
+from saltmine.cli import options, streams
 from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes, as_json, atomic_folder
@@ -100,6 +100,7 @@ def fit(data: Path | ClassFiles, **given: Any) -> None:
         values = plain_values(summary, seconds)
         notes.say("Writing the results ...")
         write_results(summary, items.table, values, folder, given["max_report_patterns"])
+    streams.outcome.written_to(given["output"], is_printed=given["as_json"])
     if given["as_json"]:
         click.echo(as_json(values))
     else:

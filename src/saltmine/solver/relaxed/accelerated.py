@@ -10,6 +10,7 @@ device in operations on whole arrays (`device`). Both take the same steps by the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,10 +74,12 @@ class AcceleratedDescent:
         alterations: bool = True,
         check_every: int = 10,
         on_check: OnCheck = lambda iteration, value: None,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> Descent:
         """Descend for ``ramp`` iterations while the penalty grows, then until the decrease is small.
 
-        ``tol`` is the relative decrease over one check below which the descent stops.
+        ``tol`` is the relative decrease over one check below which the descent stops; ``is_over`` says, before every
+        iteration, whether the time for it is.
         """
         rank = start.X.shape[1]
         work = self._make_work(start)
@@ -84,6 +87,9 @@ class AcceleratedDescent:
         history = list[float]()
         momentum, iteration = 1.0, 0
         for iteration in range(1, max_iter + 1):
+            if is_over():
+                iteration -= 1
+                break
             weight = np.float32(min(1.0, (iteration / ramp) ** 2))
             next_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
             inertia = np.float32(min(MAX_INERTIA, (momentum - 1) / next_momentum))
