@@ -350,7 +350,10 @@ def value_text(value: Any) -> str:
     """Return a value as it is written in the name of an item, for any type of column."""
     if isinstance(value, (bool, np.bool_, str)):
         return str(value)
-    return number_text(float(value)) if isinstance(value, Real) else str(value)
+    try:
+        return number_text(float(value)) if isinstance(value, Real) else str(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return str(value)
 
 
 def _normalized(text: str) -> str:
