@@ -40,7 +40,7 @@ _NUMBERS = (
     "temperature_",
 )
 # Parameters that another machine may not have.
-_RUN_PARAMETERS = ("device", "client")
+_RUN_PARAMETERS = ("device", "client", "checkpoint", "max_time", "max_memory")
 # Text gets its width from the labels themselves.
 _LABEL_TYPES = {"O": "object", "U": "str"}
 
@@ -70,6 +70,7 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
         "about": estimator.about_,
         "preparation": None if estimator.preparation_ is None else estimator.preparation_.to_dict(),
         "near_miss": estimator.near_miss_,
+        "finished": bool(estimator.finished_),
         "group_name": estimator.group_name_,
         "groups": None if estimator.groups_ is None else np.unique(estimator.groups_).tolist(),
         "refits": 0 if stability is None else stability.refits,
@@ -195,6 +196,8 @@ def _restore_facts(estimator: Any, header: dict[str, Any], arrays: Arrays) -> No
         estimator.feature_names_in_ = features
     estimator.near_miss_ = None if header["near_miss"] is None else NearMiss(*header["near_miss"])
     _demand(_is_near_miss(estimator.near_miss_, n), "the strongest candidate is not of these columns")
+    estimator.finished_ = header.get("finished", True)
+    _demand(isinstance(estimator.finished_, bool), "it does not say whether the search came to its end")
     _demand(isinstance(header["about"], dict), "the facts about the data are not a dictionary")
     estimator.about_, estimator.preparation_ = header["about"], None
     if header["preparation"] is not None:
