@@ -117,6 +117,7 @@ def _header(estimator: Any, kind: str, labels: NDArray[Any]) -> dict[str, Any]:
         "about": estimator.about_,
         "preparation": None if estimator.preparation_ is None else estimator.preparation_.to_dict(),
         "near_miss": None if near is None else near._asdict(),
+        "finished": bool(estimator.finished_),
         "group_name": estimator.group_name_,
         "groups": None if estimator.groups_ is None else np.unique(estimator.groups_).tolist(),
         "refits": 0 if stability is None else stability.refits,
@@ -291,6 +292,7 @@ def _restore_facts(estimator: Any, header: dict[str, Any], arrays: Arrays, class
         estimator.feature_names_in_ = features
     near = header["near_miss"]
     estimator.near_miss_ = None if near is None else NearMiss(**near)
+    estimator.finished_ = header["finished"]
     demand(near is None or max(near["items"]) < n, "the strongest candidate is not of these columns")
     estimator.about_, estimator.preparation_ = header["about"], None
     if header["preparation"] is not None:
