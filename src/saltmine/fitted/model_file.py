@@ -24,6 +24,7 @@ from saltmine.fitted.kinds import class_kinds, table_rows
 from saltmine.fitted.model import NearMiss
 from saltmine.fitted.model_archive import (
     BYTES_PER_BYTE,
+    HEADER_PART,
     TABLE_BYTES_PER_BYTE,
     Arrays,
     BadArchive,
@@ -35,7 +36,6 @@ from saltmine.fitted.model_archive import (
 )
 from saltmine.fitted.model_parts import (
     ALWAYS,
-    HEADER_PART,
     OF_ROWS,
     Sizes,
     check_declared,
@@ -215,7 +215,7 @@ def _read(stream: IO[bytes], kinds: Mapping[str, Callable[..., Any]]) -> Any:
     check_memory(loaded + sizes.unfolded_bytes)
     arrays = read_parts(archive, parts, sizes)
     class_counts = check_together(arrays, sizes, len(header["groups"] or ()))
-    estimator = kinds[header["estimator"]](**_with_tuples(header["parameters"]))
+    estimator = kinds[header["estimator"]](**header["parameters"])
     estimator._check_parameters()
     _restore_arrays(estimator, header, arrays)
     check_growth(_table_bytes(estimator, header), archive.file_bytes, TABLE_BYTES_PER_BYTE)
@@ -248,20 +248,6 @@ def _parsed(text: bytes) -> dict[str, Any]:
         raise _OtherFile(f"has format version {version}, but this saltmine reads version {VERSION}; {remedy}")
     check_header(header)
     return header
-
-
-def _with_tuples(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters with tuples of ranks, as users give them."""
-
-    def ranks(value: Any) -> Any:
-        return tuple(value) if isinstance(value, list) else value
-
-    restored = dict(parameters)
-    if "ranks" in restored:
-        restored["ranks"] = ranks(restored["ranks"])
-    if restored.get("constellations") is not None:
-        restored["constellations"] = [ranks(value) for value in restored["constellations"]]
-    return restored
 
 
 def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
