@@ -31,9 +31,10 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.claims import FIRST_SEED
-from benchmarks.parts import Column, Part, Runs, make_parser, mean, print_lines, run, some, total
+from benchmarks.parts import Column, Part, Runs, fits, make_parser, mean, print_lines, run, some, total
 from benchmarks.trust import files, memory
 from experiments.experiment import Row, SkipTask
+from fuzz.bombs import BOMBS
 from fuzz.formats import FORMATS
 from fuzz.trial import FINDINGS, READ, REFUSED
 
@@ -71,6 +72,14 @@ PARTS = {
         {kind: total(kind) for kind in ("tried", READ, REFUSED, *FINDINGS)},
         has_total=True,
     ),
+    "bombs": Part(
+        "Small files that are made to fill the memory or to take for ever",
+        files.bombs,
+        {bomb.name: 1 for bomb in BOMBS},
+        {bomb.name: 1 for bomb in BOMBS[::6]},
+        {"seconds": _largest("seconds"), "MB": _largest("megabytes", 0), "too much": some("exceeds")},
+        has_total=True,
+    ),
     "models": Part(
         "Model files made to be harmful",
         files.model_files,
@@ -103,7 +112,15 @@ PARTS = {
         _measure("benchmarks.trust.order", "order"),
         _cases("benchmarks.trust.order", "CASES"),
         _cases("benchmarks.trust.order", "QUICK"),
-        {"fits": lambda runs: str(len(runs)), "models that differ": some("differs"), "patterns": mean("patterns", 0)},
+        {"fits": fits, "models that differ": some("differs"), "patterns": mean("patterns", 0)},
+        has_total=True,
+    ),
+    "checkpoints": Part(
+        "Fits that were killed and went on from their checkpoint",
+        _measure("benchmarks.trust.checkpoints", "checkpoints"),
+        _cases("benchmarks.trust.checkpoints", "CASES", 5),
+        _cases("benchmarks.trust.checkpoints", "QUICK"),
+        {"fits": fits, "kills": total("kills"), "identical models": some("identical")},
         has_total=True,
     ),
     "memory": Part(
@@ -135,6 +152,10 @@ def _count(runs: Runs) -> str:
     return f"{len(runs):,}"
 
 
+def _differing(runs: Runs) -> str:
+    return f"{int((runs['identical'] == 0).sum()):,}"
+
+
 _QUESTIONS: dict[str, tuple[str, Column, Column]] = {
     "files": ("changed files: crashes, hangs, memory, foreign errors", _sum("tried"), _sum(*FINDINGS)),
     "models": (
@@ -142,8 +163,10 @@ _QUESTIONS: dict[str, tuple[str, Column, Column]] = {
         _sum("tried"),
         _sum("forbidden", "wrong"),
     ),
+    "bombs": ("harmful files: over 2 GB or 20 s, or no clear end", _count, _sum("unclear")),
     "kills": ("killed fits: results mixed or lost, files left", _sum("tried"), _sum("mixed", "left")),
     "order": ("data in another order: models that differ", _count, _sum("differs")),
+    "checkpoints": ("killed fits with a checkpoint: another model", _count, _differing),
     "memory": ("little memory: no clear end", _count, lambda runs: str(int((runs["ending"] == memory.OTHER).sum()))),
 }
 

@@ -1,21 +1,14 @@
-"""Change the C++ sources in small ways, one at a time, and see whether the tests notice: ``python native/mutate.py``.
+"""Mutants of the C++ sources: ``<`` becomes ``<=``, ``+`` becomes ``-``, a condition is turned around, and the like.
 
-A change is a mutant: ``<`` becomes ``<=``, ``+`` becomes ``-``, a condition is turned around, a number is one more.
-Only the sources that see the change are compiled again. Then the tests of the matching folder run until the first one
-fails; a crash and a run that takes far too long count as noticed too. What nobody notices is printed.
-
-There are thousands of mutants, so a sample is drawn: ``--sample 100 --seed 0`` of each group of sources.
+Only the sources that see a change are compiled again. Then the tests of the group run until the first one fails; a
+crash and a run that takes far too long count as noticed too.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
-import json
-import math
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -28,30 +21,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-NATIVE = Path(__file__).resolve().parent
-ROOT = NATIVE.parent
+from benchmarks.mutants.groups import FAST, GROUPS, INVALID, KILLED, ROOT, SURVIVED, copy_project
 
-#: Groups of sources, and the tests that should notice a change in them.
-GROUPS = {
-    "mdl": (
-        [
-            *("mdl.cpp", "code_length.hpp", "evidence.hpp", "cell_evidence.hpp", "item_choice.hpp", "choices.hpp"),
-            *("class_tests.cpp", "class_tests.hpp", "added_items.cpp", "added_items.hpp", "groups.cpp"),
-            *("scores.cpp", "scores.hpp"),
-        ],
-        ["tests/mdl"],
-    ),
-    "data": (["folding.cpp", "bit_sets.cpp", "bits.hpp", "stored.hpp", "hash.hpp"], ["tests/data"]),
-    "search": (
-        ["model.cpp", "model.hpp", "search.cpp", "search_tests.cpp", "seeds.cpp", "fit.cpp", "weigh.hpp"],
-        [
-            f"tests/solver/test_{name}.py"
-            for name in ("scoring", "seeds", "local_search", "significance_filter", "mdl_search")
-        ],
-    ),
-}
-FAST = ["-m", "not slow and not cluster and not browser"]
-KILLED, SURVIVED, INVALID = "killed", "survived", "not compiled"
+NATIVE = ROOT / "native"
 
 # Quick to compile; the tests are the same.
 _FLAGS = ["-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-w"]
@@ -126,29 +98,12 @@ def _closing(code: str, opening: int) -> int | None:
     return None
 
 
-def interval(killed: int, tried: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share.
-
-    Examples
-    --------
-    >>> tuple(round(end, 2) for end in interval(85, 100))
-    (0.77, 0.91)
-    """
-    if not tried:
-        return 0.0, 1.0
-    z, share = 1.96, killed / tried
-    middle = (share + z * z / (2 * tried)) / (1 + z * z / tried)
-    half = z / (1 + z * z / tried) * math.sqrt(share * (1 - share) / tried + z * z / (4 * tried * tried))
-    return middle - half, middle + half
-
-
 class Tree:
     """A copy of the project, whose library is built of changed sources and tested."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in ("src", "tests", "native", "experiments", "benchmarks", "examples", "pyproject.toml"):
-            (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, folder / name)
+        copy_project(folder)
         build = _module(folder / "native" / "build.py")
         self._compiler = build.find_compiler() or sys.exit(build.NO_COMPILER)
         self._library = folder / "src" / "saltmine" / build.NAME
@@ -221,60 +176,23 @@ def _module(path: Path) -> Any:
     return module
 
 
-def say(text: str) -> None:
-    """Tell how far it is."""
-    print(text, file=sys.stderr, flush=True)
-
-
-def try_group(tree: Tree, name: str, sample: int, seed: int) -> list[dict[str, Any]]:
-    """Try a sample of the mutants of a group; return what became of each."""
-    files, tests = GROUPS[name]
-    everything = [mutant for file in files for mutant in mutants_of(file, tree.source(file))]
-    chosen = Random(f"{seed} {name}").sample(everything, len(everything))
-    tree.build()
-    begin = time.perf_counter()
-    if not tree.test(tests, 3600):
-        sys.exit(f"The tests of {name} fail without any change; mend them first.")
-    usual = time.perf_counter() - begin
-    say(f"{name}: {len(everything):,} mutants; the tests take {usual:.0f} s.")
-    found: list[dict[str, Any]] = []
-    for mutant in chosen:
-        if sum(one["end"] != INVALID for one in found) >= sample:
-            break
-        end = INVALID
-        if tree.build(mutant):
-            end = SURVIVED if tree.test(tests, 60 + 3 * usual) else KILLED
-        place = mutant.describe(tree.source(mutant.file))
-        found.append({"group": name, "seed": seed, "end": end, "mutant": place, "of": len(everything)})
-        say(f"{name} {len(found)}: {end}: {place if end == SURVIVED else mutant.file}")
-    return found
-
-
-def main() -> None:
-    """Run the command; print the share of mutants that are noticed, with an interval."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("groups", nargs="*", help=f"{', '.join(GROUPS)}; all by default")
-    parser.add_argument("--sample", type=int, default=100, help="mutants of each group")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("-o", "--output", type=Path, help="add a line per mutant to this file")
-    given = parser.parse_args()
-    for name in given.groups:
-        if name not in GROUPS:
-            parser.error(f"there is no group {name!r}; choose from {', '.join(GROUPS)}")
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Tree(Path(folder))
-        for name in given.groups or GROUPS:
-            found = try_group(tree, name, given.sample, given.seed)
-            tried = [one for one in found if one["end"] != INVALID]
-            killed = sum(one["end"] == KILLED for one in tried)
-            low, high = interval(killed, len(tried))
-            shares = f"{killed / max(len(tried), 1):.0%} (95 % interval {low:.0%} to {high:.0%})"
-            print(f"{name}: {killed} of {len(tried)} mutants of a sample are noticed, {shares}", flush=True)
-            if given.output:
-                given.output.parent.mkdir(parents=True, exist_ok=True)
-                with given.output.open("a", encoding="utf-8") as stream:
-                    stream.writelines(json.dumps(one) + "\n" for one in found)
-
-
-if __name__ == "__main__":
-    main()
+def try_native(name: str, sample: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Try a sample of the mutants of a group; yield what became of each."""
+    with tempfile.TemporaryDirectory() as scratch:
+        tree, tests = Tree(Path(scratch)), list(GROUPS[name].tests)
+        everything = [mutant for file in GROUPS[name].native for mutant in mutants_of(file, tree.source(file))]
+        begin = time.perf_counter()
+        if not (tree.build() and tree.test(tests, 3600)):
+            sys.exit(f"The tests of {name} fail without any change; mend them first.")
+        usual = time.perf_counter() - begin
+        print(f"{name}: {len(everything):,} mutants of C++", file=sys.stderr, flush=True)
+        n_tried = 0
+        for mutant in Random(f"{seed} {name}").sample(everything, len(everything)):
+            if n_tried == sample:
+                return
+            end = INVALID
+            if tree.build(mutant):
+                n_tried += 1
+                end = SURVIVED if tree.test(tests, 60 + 3 * usual) else KILLED
+            place = mutant.describe(tree.source(mutant.file))
+            yield {"end": end, "mutant": f"{mutant.file}:{mutant.line + 1}", "change": place, "of": len(everything)}
