@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from saltmine import CSalt
-from saltmine.cli.errors import printable
+from saltmine.names import printable_lines
 from tests.helpers.command_line import refused, run
 from tests.helpers.model_files import rewrite, taken_apart
 from tests.helpers.models import two_blocks
@@ -91,7 +91,7 @@ def test_names_of_a_model_cannot_put_scripts_into_the_report(tmp_path):
 
 
 def test_names_command_no_terminal():
-    assert printable("a\x1b]0;evil\x07b\tc\nd\x9b1m\u0130") == "a\ufffd]0;evil\ufffdb\tc\nd\ufffd1m\u0130"
+    assert printable_lines("a\x1b]0;evil\x07b\nd\x9b1m\u0130") == "a\\x1b]0;evil\\x07b\nd\\x9b1m\u0130"
 
 
 def test_a_terminal_gets_no_commands_from_a_model_and_a_file_gets_names_as_they_are(tmp_path, table, model):

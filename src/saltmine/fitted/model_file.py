@@ -174,11 +174,11 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, Callable[..., Any]
     """Return the estimator in a file of `save_model`; ``kinds`` are the estimators it may hold, by name."""
     path = Path(path)
     if path.is_dir():
-        raise ModelFileError(f"{quoted(str(path))} is a folder, not a model file.")
+        raise ModelFileError(f"{str(path)!r} is a folder, not a model file.")
     if not path.exists():
-        raise FileNotFoundError(f"There is no model file {quoted(str(path))}.")
+        raise FileNotFoundError(f"There is no model file {str(path)!r}.")
     if not path.is_file():
-        raise ModelFileError(f"{quoted(str(path))} is a pipe or a device, not a model file.")
+        raise ModelFileError(f"{str(path)!r} is a pipe or a device, not a model file.")
     with path.open("rb") as stream:
         try:
             return _read(stream, kinds)
@@ -192,7 +192,7 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, Callable[..., Any]
             reason = str(error)
         except ValueError as error:
             reason = f"is damaged: its parts do not fit together ({error}); ask for a file that model.save wrote"
-    raise ModelFileError(f"{quoted(str(path))} {reason}.")
+    raise ModelFileError(f"{str(path)!r} {reason}.")
 
 
 class _OtherFile(ValueError):
