@@ -60,6 +60,8 @@ class PatternModel(NewRows, Outputs):
     _source: ClassVar[str]
     # What the steps and the values of its history are.
     _history: ClassVar[tuple[str, str]]
+    # Whether the search takes the classes in an order of their content; parameters of single classes forbid that.
+    _sorts_classes: ClassVar[bool] = False
     # Whether a row has all items of the patterns that it uses.
     _covers_exactly: ClassVar[bool] = False
 

@@ -58,6 +58,7 @@ class MdlEstimator(PatternModel):
 
     # Whether the checkpoint of a fit that has ended is removed; the command line first writes its results.
     _removes_checkpoint: ClassVar[bool] = True
+    _sorts_classes: ClassVar[bool] = True
 
     @property
     def _title(self) -> str:
@@ -252,8 +253,8 @@ class CSalt(MdlEstimator):
     of_few_groups_ : (r,) bool
         Which patterns one group has, or a few that show nothing when groups are counted.
     about_ : dict
-        What else is known of the data: "source", "kind" of the items, size of an "image".
-        Kept in files, shown in reports.
+        What else is known of the data: "source", "title", "kind" of the items, size of an "image", and the options
+        for "reading" new data. Kept in files, shown in reports.
     preparation_ : Prepare or None
         How the columns became items, where the command line did it; kept in files and applied to new data.
     temperature_ : float

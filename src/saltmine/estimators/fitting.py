@@ -98,7 +98,8 @@ def fit_in_memory(
 def _canonical_order(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups: Indices | None = None) -> Order:
     """Return the order of data by its content; labels that the method does not know make no difference."""
     if model._knows_classes:
-        return canonical_order(rows, labels.numbers, labels.n_classes, groups, model._item_names)
+        order = canonical_order(rows, labels.numbers, labels.n_classes, groups, model._item_names)
+        return order if model._sorts_classes else replace(order, classes=None)
     return replace(canonical_order(rows, labels.merged().numbers, 1, groups, model._item_names), classes=None)
 
 
