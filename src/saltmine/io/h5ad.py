@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from saltmine.io.arrays import checked_csr
 from saltmine.io.files import ReadError, parsing
 from saltmine.io.labels import with_labels
-from saltmine.io.limits import check_shape, file_size
+from saltmine.io.limits import check_expansion, check_shape, file_size
 from saltmine.io.parser_process import Parsed, check_library, parse_apart
 from saltmine.io.table import (
     DROP_UNLABELLED,
@@ -151,6 +151,7 @@ def _matrix(parsed: Parsed, shape: tuple[int, int], size: int | None) -> NDArray
     if 0 in shape:
         raise ReadError(f"X is {n_rows} x {n_columns}, so there is no data in it; check the file.")
     is_dense = matrix["form"] == "dense"
+    check_expansion(matrix["n_bytes"], matrix["n_stored"], "X")
     check_shape(n_rows, n_columns, matrix["n_bytes"] * (_DENSE_BYTES if is_dense else _SPARSE_BYTES), size)
     if is_dense:
         return parsed.values("X")

@@ -240,7 +240,9 @@ class _Receiver:
 
     def _numbers(self, header: dict[str, Any]) -> NDArray[Any]:
         shape, dtype = header.get("shape"), header.get("dtype")
-        if dtype not in _DTYPES or not isinstance(shape, list) or not all(_is_count(length) for length in shape):
+        if not isinstance(dtype, str) or dtype not in _DTYPES:
+            raise _unexpected()
+        if not isinstance(shape, list) or not all(_is_count(length) for length in shape):
             raise _unexpected()
         self._allocate(prod(shape) * np.dtype(dtype).itemsize)
         array = np.empty(shape, dtype=dtype)

@@ -68,7 +68,7 @@ def read_vcf(
     # The labels first: reading the records may take minutes.
     rows = Table(sp.csr_array((len(samples), 0)), row_names=samples)
     rows = with_labels(rows, labels, target, group, drop_unlabelled=drop_unlabelled)
-    with parse_apart("vcf", _WHAT, path, {"samples": samples.tolist()}) as parsed, parsing(_WHAT):
+    with parse_apart("vcf", _WHAT, path, {"n_samples": len(samples)}) as parsed, parsing(_WHAT):
         X, names = _alterations(parsed, len(samples), file_size(path))
         notes = parsed.notes
     X = rows_of(X, kept_rows(samples, rows))
@@ -133,7 +133,7 @@ def _check_vcf(stream: IO[bytes], size: int | None) -> NDArray[Any]:
     for number, line in enumerate(stream, start=1):
         if samples is None:
             n_bytes += len(line) + _HEADER_LINE
-            check_memory(_HEADER_BYTES * n_bytes, "the header", size)
+            check_memory(_HEADER_BYTES * n_bytes, "the header", size, in_part=True)
             if not line.startswith(b"##"):
                 samples, n_tabs = _samples(line, size, number), line.count(b"\t")
         elif line.count(b"\t") != n_tabs or line.startswith(b"#"):

@@ -46,7 +46,7 @@ def wide_frame(data: bytes, separator: str, columns: list[str], markers: list[st
         cells.append(np.array(fields, dtype="S"))
         if cells[-1].dtype.itemsize > _MAX_DIGITS:
             return None
-    is_whole = np.logical_and.reduce([np.char.isdigit(row) for row in cells])
+    is_whole = np.logical_and.reduce([np.char.isdigit(np.char.lstrip(row, b"+-")) for row in cells])
     try:
         whole = np.array([row[is_whole].astype(np.int64) for row in cells])
         other = np.array([_floats(row[~is_whole], missing) for row in cells])

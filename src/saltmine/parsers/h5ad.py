@@ -136,7 +136,7 @@ def _matrix(node: Any) -> Iterator[Message]:
         raise ParseError("there is no matrix X, and nothing else is read; copy the layer that you want to X.")
     if not _is_group(node):
         _check_numbers(node, 2)
-        yield Facts("matrix", {"form": "dense", "shape": list(node.shape), "n_bytes": node.nbytes})
+        yield Facts("matrix", {"form": "dense", "shape": list(node.shape), **_sizes(node)})
         yield from _numbers("X", node)
         return
     form = node.attrs.get("encoding-type", node.attrs.get("h5sparse_format"))
@@ -148,10 +148,16 @@ def _matrix(node: Any) -> Iterator[Message]:
         _check_numbers(part, 1)
     if form not in _SPARSE or shape is None or len(shape) != 2:
         raise ParseError(f"X is stored as {form!r}; only dense, CSR and CSC matrices can be read.")
-    n_bytes = sum(part.nbytes for part in parts.values())
-    yield Facts("matrix", {"form": _SPARSE[form], "shape": [int(length) for length in shape], "n_bytes": n_bytes})
+    lengths = [int(length) for length in shape]
+    yield Facts("matrix", {"form": _SPARSE[form], "shape": lengths, **_sizes(*parts.values())})
     for name, part in parts.items():
         yield from _numbers(name, part)
+
+
+def _sizes(*nodes: Any) -> dict[str, int]:
+    """Return the bytes of datasets in memory and in the file."""
+    stored = sum(node.id.get_storage_size() for node in nodes)
+    return {"n_bytes": sum(int(node.nbytes) for node in nodes), "n_stored": stored}
 
 
 def _check_numbers(node: Any, n_dimensions: int) -> None:

@@ -48,7 +48,7 @@ def parse(request: dict[str, Any]) -> Iterator[Message]:
     # Keep htslib from writing to the terminal: problems are raised as errors.
     cyvcf2.set_htslib_log_level(0)
     part = _Part()
-    for variant, genotypes in _records(request["path"], request["samples"]):
+    for variant, genotypes in _records(request["path"], request["n_samples"]):
         for allele, alternative in enumerate(variant.ALT, start=1):
             if alternative not in _NO_ALTERATION:
                 name = locus_name(variant.CHROM, variant.POS, variant.REF, alternative)
@@ -59,15 +59,15 @@ def parse(request: dict[str, Any]) -> Iterator[Message]:
     yield from part.messages()
 
 
-def _records(path: str, samples: list[str]) -> Iterator[tuple[Any, NDArray[np.int16]]]:
+def _records(path: str, n_samples: int) -> Iterator[tuple[Any, NDArray[np.int16]]]:
     """Yield every record of cyvcf2 with its genotypes."""
     # cyvcf2 raises plain exceptions whose messages do not help to fix the file.
     try:
         variants = cyvcf2.VCF(path)
-        n_samples = len(variants.samples)
+        samples = variants.samples
     except Exception:
         raise ParseError("the header cannot be read as that of a VCF or BCF file; fix it.") from None
-    if n_samples != len(samples):
+    if len(samples) != n_samples:
         raise ParseError("the header names other samples than its line #CHROM; fix it.")
     number = 1
     try:
