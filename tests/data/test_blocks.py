@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from saltmine.data import blocks
-from saltmine.data.blocks import column_sources, count_threads, read_some, read_source, read_whole, row_sources
+from saltmine.data.blocks import column_sources, count_threads, read_rows, read_source, read_whole, row_sources
 from saltmine.data.lazy import open_blocks
 from saltmine.data.stacking import Labels
 
@@ -106,35 +106,27 @@ def test_values_are_cut_where_asked(form):
         np.testing.assert_array_equal(np.hstack(parts), counts > 4)
         parts = [read_source(source)[0] for source in row_sources(form(counts), LABELS, None, 4.0, 3)]
         np.testing.assert_array_equal(np.vstack(parts), counts > 4)
-        some, rows = read_some(form(counts), 16, 4.0)
-        np.testing.assert_array_equal(some, counts[rows] > 4)
+        np.testing.assert_array_equal(read_rows(form(counts), np.array([30, 2]), 4.0), counts[[30, 2]] > 4)
 
 
 @forms
-@pytest.mark.parametrize("count", [1, 7, 16, 39, 40, 100])
-def test_some_rows_are_the_same_at_every_call_and_spread(form, count):
-    some, rows = read_some(form(CELLS), count, None)
-    np.testing.assert_array_equal(dense(some), CELLS[rows])
-    assert (np.diff(rows) > 0).all()
-    np.testing.assert_array_equal(read_some(form(CELLS), count, None)[1], rows)
-    if form is not lazily:
-        assert len(rows) == min(count, 40)
-    else:
-        # Eight windows, one in each eighth of the rows, of the same length.
-        size = 40 if count >= 40 else min(-(-count // 8), 5) * 8
-        assert len(rows) == size
-        if count < 40:
-            assert np.bincount(rows // 5, minlength=8).tolist() == [size // 8] * 8
+@pytest.mark.parametrize("rows", [[5], [0, 39], [38, 3, 3, 17, 9], list(range(40))[::-1]])
+def test_rows_are_read_in_the_order_that_is_asked_for(form, rows):
+    found = read_rows(form(CELLS), np.array(rows), None)
+    assert sp.issparse(found) == (form is sp.csr_array)
+    np.testing.assert_array_equal(dense(found), CELLS[rows])
 
 
-def test_windows_lie_anywhere_in_their_eighth():
-    data = open_blocks(da.zeros((8000, 2), chunks=1000))
-    _, rows = read_some(data, 80, None)
-    begins = rows[::10] - np.arange(8) * 1000
-    assert len(rows) == 80
-    assert (begins >= 0).all()
-    assert (begins <= 990).all()
-    assert len(set(begins.tolist())) > 4
+def test_only_chunks_with_such_rows_are_read():
+    read = []
+
+    def note(block, block_info=None):
+        read.append(block_info[0]["chunk-location"][0])
+        return block
+
+    data = open_blocks(da.from_array(CELLS, chunks=(9, 12)).map_blocks(note, dtype=bool))
+    np.testing.assert_array_equal(read_rows(data, np.array([20, 10]), None), CELLS[[20, 10]])
+    assert sorted(read) == [1, 2]
 
 
 def test_what_is_delayed_is_computed_and_the_rest_is_as_it_is():
