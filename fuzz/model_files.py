@@ -111,7 +111,9 @@ def pack(header: Any, arrays: Arrays, method: int = zipfile.ZIP_DEFLATED) -> byt
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", method) as archive:
         for name, array in (arrays | {"header": np.frombuffer(text, dtype=np.uint8)}).items():
-            archive.writestr(f"{name}.npy", array if isinstance(array, bytes) else _npy(array))
+            content = array if isinstance(array, bytes) else _npy(array)
+            # Without the time of day, so that the same file is the same bytes.
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content, method)
     return stream.getvalue()
 
 
@@ -327,7 +329,7 @@ def archive_parts(base: Base, rng: np.random.Generator) -> Crafted:
         name = names[rng.integers(len(names))]
         with warnings.catch_warnings(), zipfile.ZipFile(stream, "a") as archive:
             warnings.simplefilter("ignore")
-            archive.writestr(name, b"\x93NUMPY" if rng.random() < 0.5 else _npy(np.zeros(3)))
+            archive.writestr(zipfile.ZipInfo(name), b"\x93NUMPY" if rng.random() < 0.5 else _npy(np.zeros(3)))
         return f"one more part {name[:30]}", stream.getvalue()
     if way == 4:
         method = (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)[rng.integers(2)]
@@ -345,7 +347,7 @@ def archive_parts(base: Base, rng: np.random.Generator) -> Crafted:
         n_parts = int(rng.choice([100, 5000, 70_000]))
         with zipfile.ZipFile(stream, "a") as archive:
             for number in range(n_parts):
-                archive.writestr(f"{number}.npy", b"")
+                archive.writestr(zipfile.ZipInfo(f"{number}.npy"), b"")
         return f"{n_parts} more parts", stream.getvalue()
     return "stored, not compressed", pack(base.header, base.arrays, zipfile.ZIP_STORED)
 
@@ -413,7 +415,7 @@ def large_model(base: Base, rng: np.random.Generator) -> Crafted:
         header["classes"] = {"labels": labels, "dtype": "str"}
     if way == "names":
         header["row_names"] = ["x" * int(rng.choice([1000, 1_000_000]))] * m
-    arrays = _sized(m, r, len(labels), d, n, full)
+    arrays = sized_arrays(m, r, len(labels), d, n, full)
     if way == "header":
         header["about"]["title"] = "x" * 10_000
         text = json.dumps(header).encode()
@@ -422,7 +424,7 @@ def large_model(base: Base, rng: np.random.Generator) -> Crafted:
     return f"large by {way}: m={m} r={r} c={len(labels)} d={d} n={n} full={full}", pack(header, arrays)
 
 
-def _sized(m: int, r: int, c: int, d: int, n: int, full: bool) -> Arrays:
+def sized_arrays(m: int, r: int, c: int, d: int, n: int, full: bool) -> Arrays:
     """Return arrays of a model of these sizes; patterns have all items, or one each."""
     components = np.ones((r, d), dtype=bool) if full else np.zeros((r, d), dtype=bool)
     components[:, :1] = True
@@ -514,7 +516,7 @@ def _random_arrays(rng: np.random.Generator, m: int, r: int, c: int, d: int, n: 
     pattern, item, _ = entries(components, alterations)
     had, used = rng.integers(rows + 1, size=(c, d)), rng.integers(rows + 1, size=shape)
     least = np.maximum(had[:, item] + used[:, pattern] - rows, 0)
-    return _sized(m, r, c, d, n, full=False) | {
+    return sized_arrays(m, r, c, d, n, full=False) | {
         "components_": np.packbits(components),
         "alterations_": np.packbits(alterations),
         "usage_": np.packbits(rng.random((m, r)) < 0.4),

@@ -206,7 +206,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused_before_the_work(data, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", ["small", "large"])
-@pytest.mark.parametrize("megabytes", [100, 400, 500, 700, 1000, 1200, 1500, 2000])
+@pytest.mark.parametrize("megabytes", [100, 400, 500, 700, 1000, 1200, 1536, 2000])
 def test_limits_of_the_address_space(data, tmp_path, table, megabytes):
     """A fit succeeds, or tells in one sentence that there is too little memory."""
 

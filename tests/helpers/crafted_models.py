@@ -17,7 +17,6 @@ import select
 import signal
 import sys
 import tempfile
-import time
 import traceback
 import warnings
 from collections import Counter
@@ -29,10 +28,11 @@ import pandas as pd
 from sklearn.base import clone
 
 from fuzz.model_files import bases, crafted_files, small_data
-from saltmine import load
+from saltmine import CSalt, Dbssl, load
 from saltmine.fitted.model_file import ModelFileError
 
-MAX_SECONDS, MAX_BYTES = 20.0, 2 << 30
+# Seconds of the processor; on the clock it may be more, as others may be using the machine.
+MAX_SECONDS, MAX_ON_CLOCK, MAX_BYTES = 20.0, 300.0, 2 << 30
 # Parameters that say how much work a fit is. They are up to whoever fits, so the run sets them to little.
 LITTLE_WORK = {"n_restarts": 1, "max_iter": 50, "rank": 3, "ranks": 3, "constellations": [2], "max_candidates": 100}
 # What must not happen: connections, programs, code, and whatever would come from a pickle or a foreign library.
@@ -103,25 +103,25 @@ def try_file(content: bytes, folder: Path, guard: Guard) -> Outcome:
     path = folder / "model.salt"
     path.write_bytes(content)
     reading, writing = os.pipe()
-    begin = time.perf_counter()
     process = os.fork()
     if process == 0:
         os.close(reading)
         # Far above what is allowed, so that a file that takes more cannot take the machine.
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+        resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
         os.write(writing, json.dumps(_guarded(path, folder, guard)).encode())
         os._exit(0)
     os.close(writing)
-    in_time = bool(select.select([reading], [], [], MAX_SECONDS)[0])
+    in_time = bool(select.select([reading], [], [], MAX_ON_CLOCK)[0])
     if not in_time:
         os.kill(process, signal.SIGKILL)
     _, status, usage = os.wait4(process, 0)
-    seconds = time.perf_counter() - begin
+    seconds = usage.ru_utime + usage.ru_stime
     with os.fdopen(reading, "rb") as stream:
         answer = stream.read()
     n_bytes = usage.ru_maxrss * 1024
-    if not in_time:
-        return Outcome("too slow", f"more than {MAX_SECONDS:g} s", seconds, n_bytes)
+    if not in_time or seconds > MAX_SECONDS:
+        return Outcome("too slow", f"{seconds:.0f} s of the processor", seconds, n_bytes)
     if not answer:
         return Outcome("crashed", f"status {status}", seconds, n_bytes)
     result, detail = json.loads(answer)
@@ -168,8 +168,10 @@ def run(count: int, seed: int, keep: Path | None = None) -> Report:
         assets = str(Path(sys.modules["saltmine"].__file__ or "").parent / "report" / "assets")
         # The last is what a fit reads to count threads.
         guard.allowed = (str(folder), assets, "/proc/self/maps")
+        # Everything that models and fits need is imported now.
+        Dbssl(ranks=2).fit(*small_data())
+        CSalt(algorithm="paper", max_iter=20).fit(*small_data())
         for base in bases():
-            # Everything is imported now.
             (folder / "model.salt").write_bytes(base.content)
             use(folder / "model.salt", folder)
         files = crafted_files(seed)

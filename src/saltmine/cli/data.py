@@ -147,7 +147,7 @@ def about(path: Path | ClassFiles, items: Items, given: dict[str, Any]) -> dict[
 
 
 def _whole_characters(text: str) -> str:
-    """Return text that every file can hold: a file may have a name that is not text in the encoding of the system.
+    r"""Return text that every file can hold: a file may have a name that is not text in the encoding of the system.
 
     Examples
     --------

@@ -103,6 +103,8 @@ def limit_threads() -> None:
         given = os.environ.get(name, "")
         if not given.isdecimal() or int(given) > threads:
             os.environ[name] = str(threads)
+    # The allocator of pyarrow, which pandas may import, would reserve 1 GB at once.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     # Else every thread reserves 64 MB or more for a heap of its own. Only glibc has this function.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

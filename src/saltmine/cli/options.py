@@ -143,7 +143,9 @@ starts in every run."""
 RESTARTS = click.option("--restarts", type=COUNT, default=1, show_default=True, help=STARTS)
 TRUTH = click.option("--truth", type=PATH, help="File of planted data; DATA itself if it is one.")
 POSITIVE = click.FloatRange(min=0, min_open=True)
-MAX_TIME = click.option("--max-time", type=POSITIVE, metavar="SECONDS", help="Time limit of diffnorm.")
+TIME_LIMIT = """Time limit of a fit; the model is then the best so far, and says so. Reading is not counted. Of csalt,
+primp, paper and diffnorm."""
+MAX_TIME = click.option("--max-time", type=POSITIVE, metavar="SECONDS", help=TIME_LIMIT)
 
 
 def add_options(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:

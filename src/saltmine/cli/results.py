@@ -62,6 +62,7 @@ def plain_values(summary: Summary, seconds: float) -> dict[str, Any]:
         "description_length": float(model.description_length_),
         "null_description_length": float(model.null_description_length_),
         "seconds": round(seconds, 2),
+        "finished": bool(model.finished_),
         "parameters": {name: value for name, value in model.get_params().items() if name != "callback"},
         "files": list(FILES),
         "patterns": [_plain_pattern(summary, pattern) for pattern in summary.patterns],

@@ -74,6 +74,9 @@ SEARCHES: dict[str, Callable[[Task, SearchSettings], Solution]] = {"saltmine": m
 PRECISION: dict[str, type[np.floating[Any]]] = {"saltmine": np.float32, "paper": np.float64}
 # Turns of usage and code lengths at the end of a search; two or three are the rule.
 SETTLING_ROUNDS = 5
+# Seconds after a search: so many times those of its tests, and for every row and pattern, every class and pattern, and
+# every fit.
+TESTS_AFTER, PER_USE, PER_CLASS, AT_LEAST = 8.0, 6e-8, 4e-4, 0.01
 # Where the time is limited, the share of it for the search before that.
 SEARCHING = 0.92
 
@@ -170,7 +173,7 @@ def settle(
         used, errors = bits.used(model.Y).sum(axis=0), bits.noise_counts(model).sum(axis=0)
         codes = shared_codes(used, errors, bits.weights.items)
         encoder = Encoder([CodeTable((model.X | V).T, *codes) for V in model.V])
-        usage = shorten(data.matrix, model.Y, encoder, numbers, deadline.is_over)
+        usage = shorten(data.matrix, model.Y, encoder, numbers)
         if np.array_equal(usage, model.Y):
             break
         nothing = BinaryModel.empty(*bits.shape, len(bits.blocks))
@@ -308,4 +311,16 @@ def _make_settings(
         tol=model.tol,
         on_check=on_check,
         on_refine=on_refine,
+        expected_end=partial(_expected_end, labels),
     )
+
+
+def _expected_end(labels: Labels, local: LocalSearch, seconds: float) -> float:
+    """Return how long a fit in memory takes after the search, whose tests take so many seconds, as a rule.
+
+    The tests are done once more, rows settle once, patterns are scored, the rows that have them are counted, and
+    probabilities are calibrated.
+    """
+    m, rank = len(labels.numbers), len(local.patterns())
+    counted = PER_USE * m * rank + PER_CLASS * rank * min(labels.n_classes, 4)
+    return TESTS_AFTER * seconds + counted + AT_LEAST

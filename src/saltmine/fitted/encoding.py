@@ -213,22 +213,12 @@ def encode_by_all(rows: BinaryMatrix, encoder: Encoder) -> Nats:
     return lengths
 
 
-def shorten(
-    rows: BinaryMatrix,
-    usage: Bools,
-    encoder: Encoder,
-    table_of: Indices,
-    is_over: Callable[[], bool] = lambda: False,
-) -> Bools:
-    """Return the patterns that `encode_by_own` gives every row, or those it uses, (m, r), where they are shorter.
-
-    Rows that are not looked at before the time is over keep those they use.
-    """
+def shorten(rows: BinaryMatrix, usage: Bools, encoder: Encoder, table_of: Indices) -> Bools:
+    """Return the patterns that `encode_by_own` gives every row, or those it uses, (m, r), where they are shorter."""
     best = usage.copy()
 
     def task(part: slice, ones: Ones) -> None:
-        if not is_over():
-            native.shorten(encoder.handle, ones, table_of[part], best[part])
+        native.shorten(encoder.handle, ones, table_of[part], best[part])
 
     _run(task, rows, encoder, of_every=1)
     return best

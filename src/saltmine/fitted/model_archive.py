@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import prod
+from math import ceil, prod
 from typing import IO, Any
 
 import numpy as np
@@ -22,8 +22,11 @@ from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
 
+#: The part with the header, a JSON text.
+HEADER_PART = "header"
+
 #: Memory that a model may take whatever its file, and beyond that for every byte of the file: when it is loaded, and
-#: when its tables are made. `write_archive` does not compress a file that would otherwise exceed it.
+#: when its tables are made. `write_archive` writes files that keep to it.
 FREE_BYTES, BYTES_PER_BYTE, TABLE_BYTES_PER_BYTE = 1 << 28, 64, 1024
 # Share of the memory of the machine that a model may take.
 _SHARE_OF_MEMORY = 0.5
@@ -219,14 +222,28 @@ def _memory() -> int | None:
 
 
 def write_archive(stream: IO[bytes], arrays: Arrays, loaded: int, tables: int) -> None:
-    """Write arrays, compressed unless the file were then too small for the memory that the model takes.
+    """Write the arrays of a model; the file is as large as it has to be for the memory that the model takes.
 
-    ``loaded`` and ``tables`` are the bytes that `check_growth` is asked for when the file is read.
+    ``loaded`` and ``tables`` are the bytes that `check_growth` is asked for when the file is read. Compression makes
+    the file of a model of little information too small for it; then there is none, and at worst spaces are added to
+    the header.
     """
+
+    def lacking() -> int:
+        """Return by how many bytes the file is too small."""
+        wanted = (loaded - FREE_BYTES) / BYTES_PER_BYTE, (tables - FREE_BYTES) / TABLE_BYTES_PER_BYTE
+        return ceil(max(wanted)) - stream.tell()
+
     # The stubs take the arrays for the allow_pickle flag.
     np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
-    size = stream.tell()
-    if loaded > most_bytes(size, BYTES_PER_BYTE) or tables > most_bytes(size, TABLE_BYTES_PER_BYTE):
+    if lacking() > 0:
+        stream.seek(0)
+        stream.truncate()
+        np.savez(stream, **arrays)  # type: ignore[arg-type]
+    if (spaces := lacking()) > 0:
+        # Spaces are read, too, so there is some more of them.
+        padding = np.full(spaces * BYTES_PER_BYTE // (BYTES_PER_BYTE - 8), ord(" "), dtype=np.uint8)
+        arrays = arrays | {HEADER_PART: np.concatenate([arrays[HEADER_PART], padding])}
         stream.seek(0)
         stream.truncate()
         np.savez(stream, **arrays)  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ from saltmine.fitted.kinds import class_kinds, table_rows
 from saltmine.fitted.model import NearMiss
 from saltmine.fitted.model_archive import (
     BYTES_PER_BYTE,
+    HEADER_PART,
     TABLE_BYTES_PER_BYTE,
     Arrays,
     BadArchive,
@@ -35,7 +36,6 @@ from saltmine.fitted.model_archive import (
 )
 from saltmine.fitted.model_parts import (
     ALWAYS,
-    HEADER_PART,
     OF_ROWS,
     Sizes,
     check_declared,
@@ -117,6 +117,7 @@ def _header(estimator: Any, kind: str, labels: NDArray[Any]) -> dict[str, Any]:
         "about": estimator.about_,
         "preparation": None if estimator.preparation_ is None else estimator.preparation_.to_dict(),
         "near_miss": None if near is None else near._asdict(),
+        "finished": bool(estimator.finished_),
         "group_name": estimator.group_name_,
         "groups": None if estimator.groups_ is None else np.unique(estimator.groups_).tolist(),
         "refits": 0 if stability is None else stability.refits,
@@ -214,7 +215,7 @@ def _read(stream: IO[bytes], kinds: Mapping[str, Callable[..., Any]]) -> Any:
     check_memory(loaded + sizes.unfolded_bytes)
     arrays = read_parts(archive, parts, sizes)
     class_counts = check_together(arrays, sizes, len(header["groups"] or ()))
-    estimator = kinds[header["estimator"]](**_with_tuples(header["parameters"]))
+    estimator = kinds[header["estimator"]](**header["parameters"])
     estimator._check_parameters()
     _restore_arrays(estimator, header, arrays)
     check_growth(_table_bytes(estimator, header), archive.file_bytes, TABLE_BYTES_PER_BYTE)
@@ -249,20 +250,6 @@ def _parsed(text: bytes) -> dict[str, Any]:
     return header
 
 
-def _with_tuples(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters with tuples of ranks, as users give them."""
-
-    def ranks(value: Any) -> Any:
-        return tuple(value) if isinstance(value, list) else value
-
-    restored = dict(parameters)
-    if "ranks" in restored:
-        restored["ranks"] = ranks(restored["ranks"])
-    if restored.get("constellations") is not None:
-        restored["constellations"] = [ranks(value) for value in restored["constellations"]]
-    return restored
-
-
 def _restore_arrays(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
     """Restore patterns, usage, counts and scores."""
     for name in _WHOLE_NUMBERS:
@@ -291,6 +278,7 @@ def _restore_facts(estimator: Any, header: dict[str, Any], arrays: Arrays, class
         estimator.feature_names_in_ = features
     near = header["near_miss"]
     estimator.near_miss_ = None if near is None else NearMiss(**near)
+    estimator.finished_ = header["finished"]
     demand(near is None or max(near["items"]) < n, "the strongest candidate is not of these columns")
     estimator.about_, estimator.preparation_ = header["about"], None
     if header["preparation"] is not None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from saltmine.arrays import Bools, Floats, Ints
 from saltmine.data.item_counts import ItemCounts, entries
 from saltmine.data.labels import MAX_ROWS
-from saltmine.fitted.model_archive import Declared, ModelArchive
+from saltmine.fitted.model_archive import HEADER_PART, Declared, ModelArchive
 
 # Kinds of values: truth values eight to a byte, counts, positions from -1 on, numbers, and probabilities or NaN.
 BITS, COUNTS, PLACES, NUMBERS, SHARES = "bits", "counts", "places", "numbers", "shares"
@@ -67,7 +67,6 @@ OF_STABILITY = {
     "stability_alterations": Part(SHARES, "cr"),
     "stability_entries": Part(SHARES, "t"),
 }
-HEADER_PART = "header"
 
 
 @dataclass(frozen=True)

@@ -162,11 +162,8 @@ HEADER = record(
         "row_names": none_or(texts(MAX_NAME)),
         "about": record(ABOUT, optional=ABOUT),
         "preparation": none_or(record(_PREPARATION)),
-        "near_miss": none_or(
-            record(
-                {"items": list_of(whole(0, _MAX_SIZE), 2, 1000), "rows": whole(2, _MAX_SIZE), "chance": number(0, 1)}
-            )
-        ),
+        "near_miss": none_or(record(_NEAR_MISS)),
+        "finished": flag(),
         "group_name": text(MAX_LABEL, 1),
         "groups": none_or(texts(MAX_LABEL)),
         "refits": whole(0, _MAX_COUNT),

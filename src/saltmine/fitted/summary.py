@@ -104,7 +104,7 @@ class Summary:
         self._fill_parts(rows)
         alpha = model._level if model._is_tested else None
         words = headline(self.classes, self.patterns, alpha=alpha, can_alter=model._can_alter, group=model.group_name_)
-        parts = words, self._near_miss(), self._items_that_differ(), self._counted_groups()
+        parts = words, self._near_miss(), self._items_that_differ(), self._counted_groups(), self._cut_short()
         self.headline = " ".join(text for text in parts if text)
 
     def _fill_parts(self, rows: TableRows) -> None:
@@ -161,6 +161,10 @@ class Summary:
         if self.model.groups_ is None:
             return ""
         return f"Tests count {counted(self.n_groups, self.model.group_name_)}, not rows."
+
+    def _cut_short(self) -> str:
+        """Return a sentence that the search did not come to its end, where that is so."""
+        return "" if self.model.finished_ else "The time limit ended the search early: a longer one may find more."
 
     @property
     def n_groups(self) -> int:

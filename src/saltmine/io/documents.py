@@ -16,21 +16,20 @@ from saltmine.io.files import (
     ReadError,
     account_of,
     choose_separator,
-    is_compressed,
     lines_of,
     load_text,
     reading,
     records,
     suffix_of,
 )
-from saltmine.io.limits import Account, TextCost, file_size
+from saltmine.io.limits import MAX_RATIO_OF_LISTS, Account, TextCost, file_size
 from saltmine.io.table import DROP_UNLABELLED, is_missing, no_such_column, without_class
 from saltmine.names import as_text, check_distinct
 
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".txt")
 # Memory for a byte and a line: the text, its fields and its words; a line of JSON may hold very many empty lists.
-_COST = TextCost(byte=10, line=500, longest=30)
+_COST = TextCost(byte=10, line=500, longest=30, ratio=MAX_RATIO_OF_LISTS)
 _TEXT_FIELD = "text"
 _NAME_FIELD = "id"
 _CLASS_FIELDS = ("label", "class", "target", "y")
@@ -82,7 +81,7 @@ def folder_documents(path: Path, encoding: str) -> Documents:
     names = as_text(file.relative_to(path).as_posix() for file in files)
     labels = np.array([file.relative_to(path).parts[0] for file in files], dtype=str) if classes else None
     # One account for all files.
-    account = Account(_COST, 0, is_compressed=any(map(is_compressed, files)))
+    account = Account(_COST, 0)
     texts = []
     for file in files:
         if not file.is_file():

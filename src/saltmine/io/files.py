@@ -11,7 +11,7 @@ import lzma
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -20,13 +20,17 @@ from saltmine.io.errors import ReadError as ReadError
 from saltmine.io.errors import parsing as parsing
 from saltmine.io.errors import reading as reading
 from saltmine.io.errors import summary as summary
-from saltmine.io.limits import Account, TextCost, file_size
+from saltmine.io.limits import MAX_RATIO_OF_LISTS, Account, TextCost, file_size
 
-_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+_DECOMPRESS: dict[str, Callable[[IO[bytes]], Any]] = {
+    ".gz": lambda stream: gzip.GzipFile(fileobj=stream),
+    ".xz": lzma.LZMAFile,
+    ".bz2": bz2.BZ2File,
+}
 _DECOMPRESSION_ERRORS = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 _BUFFER = 1 << 20
 # What a list of lines takes: the file, its text, and a text for every line.
-_LINES = TextCost(byte=4, line=120)
+_LINES = TextCost(byte=4, line=120, ratio=MAX_RATIO_OF_LISTS)
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -39,7 +43,9 @@ def opened(path: Path, account: Account | None = None) -> Iterator[IO[bytes]]:
     compression = path.suffix.lower()
     with reading(path):
         try:
-            with _OPENERS.get(compression, open)(path, "rb") as stream:
+            with path.open("rb") as raw, _DECOMPRESS.get(compression, nullcontext)(raw) as stream:
+                if account is not None and stream is not raw:
+                    account.start(raw.tell)
                 yield stream if account is None else counted_stream(stream, account)
         except _DECOMPRESSION_ERRORS as error:
             data = f"{compression[1:] or 'compressed'} data"
@@ -92,12 +98,12 @@ def suffix_of(path: Path) -> str:
 
 def is_compressed(path: Path) -> bool:
     """Return whether the suffix is one of compression."""
-    return path.suffix.lower() in _OPENERS
+    return path.suffix.lower() in _DECOMPRESS
 
 
 def account_of(path: Path, cost: TextCost) -> Account:
     """Return the account of a file; ``cost`` is what reading takes for its text."""
-    return Account(cost, file_size(path), is_compressed(path))
+    return Account(cost, file_size(path))
 
 
 def read_bytes(path: Path, account: Account) -> bytes:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError, account_of, choose_separator, load_text, reading, records, suffix_of
-from saltmine.io.limits import TextCost
+from saltmine.io.limits import MAX_RATIO_OF_LISTS, TextCost
 from saltmine.io.table import DROP_UNLABELLED, ColumnArg, is_missing, no_such_column, without_class
 from saltmine.names import as_text
 from saltmine.nouns import counted
@@ -22,7 +22,7 @@ _GROUPS = ("patient", "group", "subject", "donor", "individual", "participant")
 _GROUP_COLUMNS = tuple(f"{name}{end}" for end in ("", "_id", "id", " id") for name in _GROUPS)
 _MAX_LISTED = 10
 # Memory for a byte and a line: the text, and a list of fields for every line.
-_COST = TextCost(byte=10, line=400, longest=20)
+_COST = TextCost(byte=10, line=400, longest=20, ratio=MAX_RATIO_OF_LISTS)
 # A class of so many samples, none of which is in the data, was forgotten rather than free of mutations.
 MANY_SAMPLES = 5
 

@@ -9,7 +9,7 @@ There are two limits, and a sentence of error for each:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,10 +18,13 @@ from pathlib import Path
 from saltmine.io.errors import ReadError
 from saltmine.memory import DEFAULT_SHARE, available_memory, format_size, memory_limit, parse_size
 
-#: What every file may take, and how many times its size beyond that. The largest ratio of a file that is not made for
-#: it: a table of zeros with a one in 10,000 cells, compressed by gzip, takes 4,300 times its size as a DataFrame.
-FREE, MAX_RATIO = 1 << 30, 5000
-#: The same for compressed data: bytes, and ratio. gzip reaches 1,030 with data that is all the same.
+#: What every file may take, and how many times its size beyond that. A table of zeros with a one in 1,000 cells,
+#: compressed by gzip, takes 2,200 times its size as a DataFrame.
+FREE, MAX_RATIO = 1 << 30, 2500
+#: The same ratio for lists of what is there, such as entries or mutations: they hold no long runs of zeros.
+MAX_RATIO_OF_LISTS = 1000
+#: How much any file may become when it is decompressed, and how many times its size beyond that. A table with a one in
+#: 10,000 cells becomes 730 times as large; data that is all the same, 1,030 times.
 FREE_DATA, MAX_EXPANSION = 1 << 28, 900
 #: What a row or a column takes besides its cells: name, label, pointers and counts.
 LINE_BYTES = 64
@@ -76,18 +79,18 @@ def file_size(path: Path) -> int | None:
         return None
 
 
-def allowed_memory(size: int | None) -> int:
-    """Return the bytes that reading a file of a size may take."""
+def allowed_memory(size: int | None, ratio: int = MAX_RATIO) -> int:
+    """Return the bytes that reading a file of a size may take; ``ratio`` is how many times its size that may be."""
     limit = _limit()
-    return limit.n_bytes if limit.is_given or size is None else min(limit.n_bytes, max(FREE, MAX_RATIO * size))
+    return limit.n_bytes if limit.is_given or size is None else min(limit.n_bytes, max(FREE, ratio * size))
 
 
-def check_memory(needed: float, what: str, size: int | None, in_part: bool = False) -> None:
+def check_memory(needed: float, what: str, size: int | None, in_part: bool = False, ratio: int = MAX_RATIO) -> None:
     """Refuse what needs more memory than reading a file of this size may take; ``what`` says what it is.
 
     With ``in_part``, what is needed is known of the part that has been read, and more may follow.
     """
-    if needed <= allowed_memory(size):
+    if needed <= allowed_memory(size, ratio):
         return
     limit, about = _limit(), "more than" if in_part else "about"
     enough = _option(needed * (4 if in_part else 1))
@@ -100,12 +103,12 @@ def check_memory(needed: float, what: str, size: int | None, in_part: bool = Fal
     raise ReadError(f"{problem}; read less at a time, or raise the limit with {enough}.")
 
 
-def check_expansion(n_bytes: int, compressed: int | None, what: str) -> None:
+def check_expansion(n_bytes: int, compressed: int, what: str) -> None:
     """Refuse compressed data that becomes about a thousand times as large, as long as no limit is given."""
-    if compressed is None or n_bytes <= max(FREE_DATA, MAX_EXPANSION * compressed) or _limit().is_given:
+    if n_bytes <= max(FREE_DATA, MAX_EXPANSION * compressed) or _limit().is_given:
         return
-    problem = f"{what} of {format_size(compressed)} is {format_size(n_bytes)} or more when it is decompressed"
-    raise ReadError(f"{problem}, as data hardly is; if that is right, allow it with {_option(8 * n_bytes)}.")
+    problem = f"{format_size(compressed)} of {what} become {format_size(n_bytes)} when they are decompressed"
+    raise ReadError(f"{problem}, as data hardly does; if that is right, allow it with {_option(8 * n_bytes)}.")
 
 
 def check_shape(n_rows: int, n_columns: int, n_bytes: float, size: int | None) -> None:
@@ -129,11 +132,15 @@ def _option(needed: float) -> str:
 
 @dataclass(frozen=True)
 class TextCost:
-    """Bytes of memory that reading takes for a byte, for a line, and for a byte of the longest line."""
+    """Bytes of memory that reading takes for a byte, for a line, and for a byte of the longest line.
+
+    ``ratio`` is how many times the size of the file may be needed.
+    """
 
     byte: float = 0
     line: float = 0
     longest: float = 0
+    ratio: int = MAX_RATIO
 
 
 class Account:
@@ -144,13 +151,18 @@ class Account:
     cost : TextCost
     size : int or None
         Bytes on disk.
-    is_compressed : bool
     """
 
-    def __init__(self, cost: TextCost, size: int | None, is_compressed: bool) -> None:
-        self.cost, self.size, self.is_compressed = cost, size, is_compressed
+    def __init__(self, cost: TextCost, size: int | None) -> None:
+        self.cost, self.size = cost, size
         self.n_bytes = 0
+        self._begin = 0
+        self._position: Callable[[], int] | None = None
         self._n_lines = self._longest = self._since = 0
+
+    def start(self, position: Callable[[], int]) -> None:
+        """Begin with a file that is compressed; ``position()`` is how much of it has been decompressed."""
+        self._begin, self._position = self.n_bytes, position
 
     def add(self, data: bytes) -> None:
         """Count data that follows what has been read."""
@@ -162,9 +174,9 @@ class Account:
         else:
             self._since += len(data)
         self._n_lines += n_lines
-        if self.is_compressed:
-            check_expansion(self.n_bytes, self.size, "the file")
-        check_memory(self.needed, "the text", self.size, in_part=True)
+        if self._position is not None:
+            check_expansion(self.n_bytes - self._begin, self._position(), "the file")
+        check_memory(self.needed, "the text", self.size, in_part=True, ratio=self.cost.ratio)
 
     @property
     def needed(self) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError, account_of, opened
 from saltmine.io.labels import with_labels
-from saltmine.io.limits import TextCost
+from saltmine.io.limits import MAX_RATIO_OF_LISTS, TextCost
 from saltmine.io.table import (
     DROP_UNLABELLED,
     ITEMS,
@@ -38,7 +38,7 @@ _GENE = "Hugo_Symbol"
 _EFFECT = "Variant_Classification"
 _LOCUS = ["Chromosome", "Start_Position", "Reference_Allele", "Tumor_Seq_Allele2"]
 # Memory for a line, of which a few fields are kept, and for a byte of the longest line.
-_COST = TextCost(line=800, longest=30)
+_COST = TextCost(line=800, longest=30, ratio=MAX_RATIO_OF_LISTS)
 # Values of the gene of a mutation outside of genes, and of a chromosome or an allele that is not known.
 _NO_GENE = frozenset(["", ".", "-", "Unknown"])
 _UNKNOWN = frozenset(["", ".", "?", "NA", "Unknown", "unknown"])

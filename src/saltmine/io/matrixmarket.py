@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from saltmine.io.arrays import with_names_and_labels
 from saltmine.io.files import ReadError, account_of, check_no_zero_byte, parsing, read_bytes
-from saltmine.io.limits import TextCost, check_shape
+from saltmine.io.limits import MAX_RATIO_OF_LISTS, TextCost, check_shape
 from saltmine.io.table import ColumnArg, PathArg, Table
 
 _Type: TypeAlias = "type[np.float64] | type[np.int64]"
 # Memory for a byte and a line of the file, as text and as table of pandas, and for an entry of the matrix.
-_COST, _ENTRY_BYTES = TextCost(byte=1.5, line=30, longest=10), 50
+_COST, _ENTRY_BYTES = TextCost(byte=1.5, line=30, longest=10, ratio=MAX_RATIO_OF_LISTS), 50
 _TYPES: dict[str, _Type] = {"real": np.float64, "double": np.float64, "integer": np.int64, "unsigned-integer": np.int64}
 
 
@@ -77,7 +77,8 @@ def read_mtx(
     entries = _entries(data, header)
     if len(entries) != header.n_entries:
         stated = f"{header.n_entries} as in line {header.n_lines}"
-        raise ReadError(f"there are {len(entries)} entries, not {stated}; get the file again.")
+        found = f"more than {header.n_entries}" if len(entries) > header.n_entries else str(len(entries))
+        raise ReadError(f"there are {found} entries, not {stated}; get the file again.")
     with parsing("MatrixMarket file"):
         X = _sparse(entries, header) if header.is_sparse else _dense(entries["value"].to_numpy(), header)
     return with_names_and_labels(Table(X), items, labels, target, group, drop_unlabelled)
@@ -120,7 +121,9 @@ def _entries(data: bytes, header: _Header) -> pd.DataFrame:
         with warnings.catch_warnings():
             # The warning of a first line with too many fields.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            entries: pd.DataFrame = pd.read_csv(body, names=list(types), dtype=types, **form)
+            # One more than there should be: the rest need not be read to see that there are more.
+            n_rows = min(header.n_entries, len(data)) + 1
+            entries: pd.DataFrame = pd.read_csv(body, names=list(types), dtype=types, nrows=n_rows, **form)
     except pd.errors.EmptyDataError:
         return pd.DataFrame({name: np.empty(0, dtype=kind) for name, kind in types.items()})
     except (ValueError, OverflowError, pd.errors.ParserWarning):

@@ -64,6 +64,11 @@ class Archive:
     def _header(self, member: zipfile.ZipInfo) -> Header | None:
         if not member.filename.endswith(".npy"):
             return None
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # Others are not decompressed in steps: a few bytes would become gigabytes at once.
+            raise ReadError(
+                "the archive is compressed in a way that numpy does not; write it with numpy.savez_compressed."
+            )
         with self._archive.open(member) as stream:
             if stream.read(len(np.lib.format.MAGIC_PREFIX)) != np.lib.format.MAGIC_PREFIX:
                 return None

@@ -9,12 +9,12 @@ import numpy as np
 
 from saltmine.io.files import ReadError, load_lines
 from saltmine.io.labels import read_names, with_labels
-from saltmine.io.limits import TextCost
+from saltmine.io.limits import MAX_RATIO_OF_LISTS, TextCost
 from saltmine.io.table import ColumnArg, PathArg, Table, matrix_of_ones
 from saltmine.names import as_text
 
 # Memory for a byte and a line: the text, its lines, and an item for every few bytes.
-_COST = TextCost(byte=12, line=150)
+_COST = TextCost(byte=12, line=150, ratio=MAX_RATIO_OF_LISTS)
 
 
 def read_dat(

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.io.files import ReadError, counted_stream, is_compressed, opened, parsing
+from saltmine.io.files import ReadError, counted_stream, opened, parsing
 from saltmine.io.labels import with_labels
 from saltmine.io.limits import Account, TextCost, check_memory, check_shape, file_size
 from saltmine.io.parser_process import Parsed, check_library, parse_apart
@@ -110,7 +110,10 @@ def _checked_samples(path: Path) -> NDArray[Any]:
         size = file_size(path)
         is_bcf = start.startswith(_BCF)
         # BCF has no lines.
-        account = Account(TextCost() if is_bcf else _COST, size, inner is not stream or is_compressed(path))
+        account = Account(TextCost() if is_bcf else _COST, size)
+        if isinstance(inner, gzip.GzipFile):
+            packed: Any = inner.fileobj
+            account.start(packed.tell)
         samples = (_check_bcf if is_bcf else _check_vcf)(counted_stream(inner, account), size)
     _check_blocks(path)
     if not len(samples):

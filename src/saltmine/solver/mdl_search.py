@@ -48,8 +48,9 @@ MORE_PER_CLASS, MOST_MORE, MOST_ALTERATIONS = 8, 64, 1 << 17
 WORK_OF_ONE_START, MOST_STARTS = 1 << 28, 6
 # Rounds of moves on the binary model; one or two are the rule.
 MAX_ROUNDS = 5
-# Where the time is limited: the share of it for looking, of that for starts, and of that for the first relaxed solve.
-LOOKING, STARTING, RELAXED = 0.9, 0.5, 0.6
+# Where the time is limited: the share of it for looking; of that for starts, and more for every one; of that for the
+# first relaxed solve; and of the time for moves that for those before the tests.
+LOOKING, STARTING, MORE_STARTING, RELAXED, MOVING = 0.9, 0.4, 0.08, 0.7, 0.7
 
 
 def search_sample(matrix: BinaryMatrix, bits: BitMatrix, settings: SearchSettings) -> Solution:
@@ -72,6 +73,8 @@ class _MemorySearch:
         self._task, self._settings, self._deadline = task, settings, settings.deadline
         self._local, self._best = self._new_search(), None
         self._n_iter, self._history = 0, list[float]()
+        # Starts that were tried, and how long one takes.
+        self._n_starts, self._start_seconds = 0, 0.0
         self._steps = Steps(self, settings.part("search"), settings.deadline)
         n_rows, n_items = task.bits.weights.shape
         # The relaxed solve would then give every row a pattern of its own.
@@ -88,6 +91,8 @@ class _MemorySearch:
             self._end()
         except TimeOver:
             self._cut_short()
+        if self._deadline.was_over:
+            self._use_time_left()
         self._steps.keep()
         return self._solution()
 
@@ -136,23 +141,37 @@ class _MemorySearch:
         if self._few_rows:
             self._improve(USUALLY_DONE[0], USUALLY_DONE[1])
         else:
-            with self._deadline.phase(STARTING):
+            with self._deadline.phase(STARTING + MORE_STARTING * self._count_starts()):
                 self._try_starts()
             self._steps.take(self._take_best)
-        seeds = SEEDS_OF_FEW_ROWS if self._few_rows else SEEDS
-        for max_n, (begin, end) in zip(seeds, pairwise(USUALLY_DONE[1:]), strict=True):
-            if not self._do(LocalSearch.grow_from_residual, max_n, self._settings.rng, self._limit, not self._few_rows):
+        self._grow()
+
+    def _grow(self) -> None:
+        """Look for further patterns in the residual, as long as there are any."""
+        seeds, how = (
+            SEEDS_OF_FEW_ROWS if self._few_rows else SEEDS,
+            (self._settings.rng, self._limit, not self._few_rows),
+        )
+        for k, (max_n, (begin, end)) in enumerate(zip(seeds, pairwise(USUALLY_DONE[1:]), strict=True)):
+            if not self._do(LocalSearch.grow_from_residual, max_n, *how):
                 break
-            self._improve(begin, end)
+            # Where time is short, the next round of growth is worth more than the last moves of this one.
+            with self._deadline.phase(1 / (len(seeds) - k)):
+                self._improve(begin, end)
+
+    def _count_starts(self) -> int:
+        return count_starts(*self._task.bits.shape, len(self._task.bits.blocks))
 
     def _try_starts(self) -> None:
         """Solve the relaxed problem from several starts, improve what it gives, and keep the best."""
-        n_starts = count_starts(*self._task.bits.shape, len(self._task.bits.blocks))
+        n_starts = self._count_starts()
         # Each start has its share of the time; the last ends where the first moves usually end.
         parts = np.linspace(USUALLY_DONE[0], USUALLY_DONE[1], n_starts + 1).tolist()
         for k, (begin, end) in enumerate(pairwise(parts)):
-            differs = self._steps.take(partial(self._start, k))
+            clock = time.perf_counter()
+            differs = self._steps.take(partial(self._start, k), self._start_seconds)
             self._improve(begin, end)
+            self._n_starts, self._start_seconds = k + 1, time.perf_counter() - clock
             self._steps.take(self._compare)
             if not differs:
                 # Where the spectrum shows nothing, all starts are the same.
@@ -162,7 +181,7 @@ class _MemorySearch:
         """Begin anew from a relaxed solve; return whether it found anything to begin from."""
         # The first tells how far it is; those after it would begin again.
         settings = self._settings if k == 0 else replace(self._settings, on_check=_be_quiet)
-        # The first may end early: rounded before its end it is still better than nothing.
+        # The first has to leave time for moves: rounded after fewer iterations it is still better than nothing.
         with self._deadline.phase(RELAXED if k == 0 else 1.0):
             model, iterations, checks = _relaxed_start(self._task, settings)
         self._deadline.check()
@@ -191,14 +210,15 @@ class _MemorySearch:
                 self._settings.on_refine(len(local.patterns()), local.length, begin + done * (end - begin))
 
         self._do(LocalSearch.allow_differences)
-        for k in range(MAX_ROUNDS):
-            tell(0.3 + 0.5 * k / MAX_ROUNDS)
-            if self._settings.max_rank is None:
-                self._do(LocalSearch.split_unrelated_classes)
-            merged = self._do(LocalSearch.merge)
-            if not self._do(LocalSearch.split) and not merged:
-                break
-            self._do(LocalSearch.refit)
+        with self._deadline.phase(MOVING):
+            for k in range(MAX_ROUNDS):
+                tell(0.3 + 0.5 * k / MAX_ROUNDS)
+                if self._settings.max_rank is None:
+                    self._do(LocalSearch.split_unrelated_classes)
+                merged = self._do(LocalSearch.merge)
+                if not self._do(LocalSearch.split) and not merged:
+                    break
+                self._do(LocalSearch.refit)
         for k in range(MAX_ROUNDS):
             tell(0.8 + 0.2 * k / MAX_ROUNDS)
             if not self._steps.take(self._filter):
@@ -248,6 +268,22 @@ class _MemorySearch:
         self._local.leave_to_typical()
         self._local.split_unrelated_classes(self._settings.max_rank)
         self._local.drop_until_significant()
+
+    def _use_time_left(self) -> None:
+        """Try starts that there was no time for before, where the rest took less than its share."""
+        done, first = self._local, max(self._n_starts, 1)
+        n_starts = 1 if self._few_rows else self._count_starts()
+        try:
+            for k in range(first, n_starts):
+                self._steps.take(partial(self._start, k), 2 * self._start_seconds)
+                self._improve(1.0, 1.0)
+                self._grow()
+                self._end()
+                if self._local.length < done.length:
+                    done = self._local
+        except TimeOver:
+            pass
+        self._local = done
 
     def _solution(self) -> Solution:
         bits, local = self._task.bits, self._local
@@ -307,7 +343,7 @@ def _solve_and_round(task: Task, settings: SearchSettings, more: int) -> tuple[B
         tol=settings.tol,
         alterations=settings.alterations,
         on_check=lambda iteration, value: settings.on_check(rank, iteration, max_iter, value),
-        is_over=settings.deadline.is_over,
+        deadline=settings.deadline,
     )
     return _round(descent.factors, task.bits), descent.n_iter, descent.history
 
