@@ -3,7 +3,7 @@
     python -m fuzz --seconds 600              # all formats, for ten minutes
     python -m fuzz csv parquet --files 5000   # so many files of each
     python -m fuzz --case parquet:1234        # one file again, in this process
-    python -m fuzz --case parquet:1234 --regression bad_index   # and keep it in tests/io/regressions
+    python -m fuzz --case parquet:1234 --regression bad_index --was KeyError   # and keep it in tests/io/regressions
 
 Reading a file has to return a table or to refuse the file with one sentence. What must not happen is a finding: the
 process dies (crash), reading takes longer than 20 s (hang) or more than 2 GB (memory), an error that is not documented
@@ -52,13 +52,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--case", help="try one file again and show what happens: FORMAT:NUMBER")
     parser.add_argument("--regression", metavar="NAME", help="keep the file of --case among the tests of readers")
+    parser.add_argument("--was", default="", help="what went wrong with it")
     parser.add_argument("-o", "--output", type=Path, default=FOLDER, help="folder for findings")
     args = parser.parse_args()
     for name in [*args.formats, *([args.case.partition(":")[0]] if args.case else [])]:
         if name not in FORMATS:
             parser.error(f"there is no format {name!r}; choose from {', '.join(FORMATS)}")
     if args.case:
-        _try_again(args.case, args.seed, args.regression)
+        _try_again(args.case, args.seed, args.regression, args.was)
         return
     seconds = args.seconds or (None if args.files else 60.0)
     counts = run(
@@ -79,17 +80,17 @@ def _show(counts: dict[str, Counts], seed: int) -> None:
             console.print(f"{name}: {count} x {where}", markup=False, soft_wrap=True)
 
 
-def _try_again(case: str, seed: int, regression: str | None) -> None:
+def _try_again(case: str, seed: int, regression: str | None, was: str) -> None:
     name, _, number = case.partition(":")
     form = FORMATS[name]
     made = form.case(seed, int(number))
     print(f"read {made.path!r} with {made.options}")
     # Written before: reading it may end this process.
     if regression is not None:
-        save(made, form, f"python -m fuzz --case {case} --seed {seed}", REGRESSIONS / regression)
+        save(made, form, was, REGRESSIONS / regression)
     with tempfile.TemporaryDirectory() as folder:
         outcome = attempt(made, Path(folder) / "case", form.is_model, True)
-    print(f"{outcome.kind}: {outcome.said}")
+    print(f"{outcome.kind}: {outcome.said}".encode(errors="backslashreplace").decode())
 
 
 if __name__ == "__main__":

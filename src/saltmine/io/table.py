@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError
-from saltmine.names import quoted
+from saltmine.names import quoted, shorten_message
 from saltmine.nouns import counted
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ class Table:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", (int(self.X.shape[0]), int(self.X.shape[1])))
+        # Notes may repeat names of the file, and a terminal obeys control characters.
+        object.__setattr__(self, "notes", tuple(map(shorten_message, self.notes)))
 
     def __repr__(self) -> str:
         classes = "" if self.y is None else f", {counted(len(set(self.y.tolist())), 'class')}"
