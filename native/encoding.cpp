@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "bits.hpp"
 #include "lanes.hpp"
@@ -181,8 +182,6 @@ public:
 
     double length() const { return length_ - saved() / PARTS; }
 
-    double unrounded_length() const { return length_ - saved_; }
-
     // Use no pattern any more.
     void clear() {
         for (Int s = used_.next(0); s >= 0; s = used_.next(s + 1)) {
@@ -345,19 +344,27 @@ struct From<Ones> {
     }
 };
 
-// The code tables of some classes.
+// The code tables of some classes; several threads may set different ones.
 struct Encoder {
-    std::vector<CodeTable> tables;
+    std::vector<std::unique_ptr<const CodeTable>> tables;
 };
 
-Encoder* new_encoder() { return new Encoder; }
+Encoder* new_encoder(Int n_tables) {
+    auto encoder = std::make_unique<Encoder>();
+    encoder->tables.resize(n_tables);
+    return encoder.release();
+}
 
 void free_encoder(Encoder* encoder) { delete encoder; }
 
-void add_code_table(
-    Encoder* encoder, Matrix<const bool> patterns, Array<const double> pattern_nats, Array<const double> item_nats
+void set_code_table(
+    Encoder* encoder,
+    Int a,
+    Matrix<const bool> patterns,
+    Array<const double> pattern_nats,
+    Array<const double> item_nats
 ) {
-    encoder->tables.emplace_back(patterns, pattern_nats, item_nats);
+    encoder->tables.at(a) = std::make_unique<const CodeTable>(patterns, pattern_nats, item_nats);
 }
 
 // Write the columns in which every row has a one; starts are given.
@@ -374,7 +381,7 @@ void list_ones(Matrix<const bool> rows, Array<const Int> starts, Array<Index> it
 // The nats of every row by every table, (m, c).
 void encode_by_all(const Encoder* encoder, const Ones& rows, Matrix<double> lengths) {
     for (Int a = 0; a < lengths.shape[1]; ++a) {
-        Row row(encoder->tables[a]);
+        Row row(*encoder->tables[a]);
         for (Int j = 0; j < rows.n_rows(); ++j) {
             row.start(rows.of(j));
             row.choose();
@@ -390,7 +397,7 @@ void for_own_tables(const Encoder* encoder, const Ones& rows, Array<const Int> t
     for (Int a = 0; a < static_cast<Int>(encoder->tables.size()); ++a) {
         const Int* own = std::find(table_of.begin(), table_of.end(), a);
         if (own == table_of.end()) continue;
-        Row row(encoder->tables[a]);
+        Row row(*encoder->tables[a]);
         for (; own != table_of.end(); own = std::find(own + 1, table_of.end(), a)) {
             const Int j = own - table_of.begin();
             row.start(rows.of(j));
@@ -425,14 +432,54 @@ void shorten(const Encoder* encoder, const Ones& rows, Array<const Int> table_of
     });
 }
 
-// The nats of every row, (m,), by a table of its own and patterns that are given, (m, r).
+// The nats, (m,), of rows of a class by its patterns and codes and by the patterns that they use, (m, r), which are
+// given; and of how many parts their codes consist, (m,). Only of the rows whose class, (m,), is this one. An item
+// stands for some columns.
 void lengths_of_usage(
-    const Encoder* encoder, const Ones& rows, Array<const Int> table_of, Matrix<const bool> usage, Array<double> lengths
+    Matrix<const bool> patterns,
+    Array<const double> pattern_nats,
+    Array<const double> item_nats,
+    Array<const Int> weights,
+    const Ones& rows,
+    Array<const Int> classes,
+    Int a,
+    Matrix<const bool> usage,
+    Array<double> lengths,
+    Array<Int> parts
 ) {
-    for_own_tables(encoder, rows, table_of, [&](Row& row, Int j) {
-        row.use(usage.at(j));
-        lengths[j] = row.unrounded_length();
-    });
+    enum : std::uint8_t { ZERO, ONE, COVERED };
+    const Lists items = items_of_patterns(patterns);
+    std::vector<std::uint8_t> cells(patterns.shape[1], ZERO);
+    for (Int j = 0; j < rows.n_rows(); ++j) {
+        if (classes[j] != a) continue;
+        double length = 0;
+        Int count = 0;
+        const auto add_error = [&](Index i) {
+            length += static_cast<double>(weights[i]) * item_nats[i];
+            count += weights[i];
+        };
+        for (Index i : rows.of(j)) cells[i] = ONE;
+        for (Int s = 0; s < usage.shape[1]; ++s) {
+            if (!usage(j, s)) continue;
+            length += pattern_nats[s];
+            ++count;
+            for (Index i : items.of(s)) {
+                // A zero that is covered is an error, once.
+                if (cells[i] == ZERO) add_error(i);
+                cells[i] = COVERED;
+            }
+        }
+        for (Index i : rows.of(j)) {
+            if (cells[i] == ONE) add_error(i);
+            cells[i] = ZERO;
+        }
+        for (Int s = 0; s < usage.shape[1]; ++s) {
+            if (!usage(j, s)) continue;
+            for (Index i : items.of(s)) cells[i] = ZERO;
+        }
+        lengths[j] = length;
+        parts[j] = count;
+    }
 }
 
 }  // namespace saltmine
@@ -441,7 +488,7 @@ using namespace saltmine;
 
 SALTMINE_EXPORT(new_encoder)
 SALTMINE_EXPORT(free_encoder)
-SALTMINE_EXPORT(add_code_table)
+SALTMINE_EXPORT(set_code_table)
 SALTMINE_EXPORT(list_ones)
 SALTMINE_EXPORT(encode_by_all)
 SALTMINE_EXPORT(encode_by_own)

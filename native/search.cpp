@@ -23,8 +23,8 @@ constexpr Int ROUNDS = 6, SCREENING_ROUNDS = 2;
 constexpr int SWEEPS = 10;
 // f must fall by more than rounding errors.
 constexpr double LEAST = 1e-6;
-// After so many moves in vain the next ones are tried side by side; so many for each thread.
-constexpr int IN_VAIN = 2, MOVES_PER_THREAD = 8;
+// Moves that are tried side by side, for each thread.
+constexpr int MOVES_PER_THREAD = 8;
 
 bool contains(const std::vector<Int>& values, Int value) {
     return std::find(values.begin(), values.end(), value) != values.end();
@@ -174,6 +174,7 @@ std::size_t Search::side_by_side(Team& team, const std::vector<Move>& moves, Try
         // What comes behind a move that changed the model will be tried again.
         for (std::size_t k = next++; k < moves.size() && k < first; k = next++) {
             if (thread == 0) watch_.look();
+            if (deadline.is_past()) break;
             if (!attempt(*copy, moves[k])) continue;
             changed_at[thread] = k;
             std::size_t known = first;
@@ -192,10 +193,10 @@ std::size_t Search::side_by_side(Team& team, const std::vector<Move>& moves, Try
 template <class Move, class Still, class Begin, class Try, class Changed>
 void Search::in_order(Team& team, const std::vector<Move>& moves, Still still, Begin begin, Try attempt,
                       Changed changed) {
-    int in_vain = 0;
+    const std::size_t most = team.size() > 1 ? team.size() * MOVES_PER_THREAD : 1;
     for (std::size_t next = 0; next < moves.size();) {
         watch_.look();
-        std::size_t most = team.size() > 1 && in_vain >= IN_VAIN ? team.size() * MOVES_PER_THREAD : 1;
+        if (deadline.is_over()) return;
         std::vector<Move> batch;
         std::vector<std::size_t> places;
         std::size_t place = next;
@@ -208,12 +209,7 @@ void Search::in_order(Team& team, const std::vector<Move>& moves, Still still, B
         if (batch.size() == 1) {
             begin(batch[0]);
             next = places[0] + 1;
-            if (attempt(*this, batch[0])) {
-                changed(batch[0]);
-                in_vain = 0;
-            } else {
-                ++in_vain;
-            }
+            if (attempt(*this, batch[0])) changed(batch[0]);
             continue;
         }
         Search* winner;
@@ -223,7 +219,6 @@ void Search::in_order(Team& team, const std::vector<Move>& moves, Still still, B
         if (winner != nullptr) {
             follow(*winner);
             changed(batch[first]);
-            in_vain = 0;
         }
     }
 }
@@ -250,7 +245,7 @@ void Search::refit(Team& team, bool trim) {
         in_order(
             team, waiting, [](Int) { return true; }, [](Int) {},
             [trim](Search& on, Int s) { return on.refit_one(s, trim); }, [&](Int s) { changed.push_back(s); });
-        if (changed.empty()) return;
+        if (changed.empty() || deadline.was_over()) return;
         // Whoever shares cells with a pattern that changed may change as well.
         waiting = touched(changed);
         trim = false;
@@ -475,6 +470,9 @@ void Search::screen(Team& team, Matrix<const Word> starts, Array<double> lengths
     FitRule rule{reinterpret_cast<const bool*>(may_alter.data()), false, SCREENING_ROUNDS};
     std::atomic<Int> next{0};
     std::atomic<bool> ended{false};
+    // What is not looked at in time is no candidate.
+    std::fill(lengths.begin(), lengths.end(), INF);
+    std::fill(evidence.begin(), evidence.end(), -INF);
     team.run([&](Int thread) {
         PatternFit fitting(model);
         for (Int k = next++; k < starts.shape[0] && !ended; k = next++) {
@@ -485,7 +483,9 @@ void Search::screen(Team& team, Matrix<const Word> starts, Array<double> lengths
                     ended = true;
                     throw;
                 }
+                if (deadline.is_over()) ended = true;
             }
+            if (ended) break;
             Rows start(starts.at(k).begin(), starts.at(k).end());
             lengths[k] = fitting.fit(model, s, start, rule);
             evidence[k] = lengths[k] < length ? evidence_of(fitting.rows, fitting.items, -1, false) : -INF;

@@ -241,10 +241,21 @@ def test_what_a_signal_handler_raises_is_raised_and_others_go_on():
     assert len(calls) == 3
 
 
+def unaligned(values):
+    buffer = np.zeros(values.nbytes + 1, dtype=np.uint8)
+    moved = buffer[1:].view(values.dtype).reshape(values.shape)
+    moved[:] = values
+    assert not moved.flags.aligned
+    return moved
+
+
 def test_arrays_that_are_not_aligned_are_copied_if_they_are_only_read():
-    buffer = np.zeros(8 * 3 + 1, dtype=np.uint8)
-    words = buffer[1:].view(np.int64)
-    words[:] = 3, 4, 5
-    assert not words.flags.aligned
-    words.flags.writeable = False
-    assert native.join_strata(words).tolist() == native.join_strata(np.array([3, 4, 5])).tolist()
+    words = np.array([3, 4, 5])
+    assert native.join_strata(unaligned(words)).tolist() == native.join_strata(words).tolist()
+
+
+def test_arrays_that_are_not_aligned_are_refused_if_they_are_written_to():
+    keys = unaligned(np.zeros((2, 2), dtype=np.uint64))
+    dense = np.ones((1, 2), dtype=bool)
+    with pytest.raises(TypeError, match="may not be written to"):
+        native.add_dense(dense, np.ones((1, 2), dtype=np.uint64), keys)

@@ -90,9 +90,10 @@ def _pack(values: tuple[Any, ...], packed: list[int], kept: list[Any]) -> None:
     """Add arguments, tuples field by field; ``kept`` has to live as long as the call."""
     for value in values:
         if isinstance(value, np.ndarray):
-            if not value.flags.aligned and not value.flags.writeable:
-                # As arrays are that came over a network.
+            if not value.flags.aligned:
+                # As arrays are that came over a network; what would be written to a copy is lost, so that is refused.
                 value = value.copy()
+                value.flags.writeable = False
                 kept.append(value)
             capsule = value.__array_struct__
             kept.append(capsule)

@@ -59,3 +59,13 @@ def test_without_patterns_there_is_nothing_to_count():
     nothing = ItemSets(np.zeros((0, 2), dtype=bool), np.zeros((1, 0, 2), dtype=bool))
     found = count_having(np.ones((3, 2), dtype=bool), nothing, np.zeros(3, dtype=int))
     assert [counts.shape for counts in found] == [(1, 0), (1, 0), (2, 1, 0), (2, 1, 0), (2, 1, 0)]
+
+
+def test_items_that_stand_for_several_columns_count_as_these_do(cells):
+    rows, numbers, components, alterations = cells
+    weights = np.random.default_rng(1).integers(1, 4, rows.shape[1])
+    columns = np.repeat(np.arange(rows.shape[1]), weights)
+    whole = count_having(rows[:, columns], ItemSets(components[:, columns], alterations[:, :, columns]), numbers)
+    folded = count_having(rows, ItemSets(components, alterations, weights), numbers)
+    for found, expected in zip(folded, whole, strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from saltmine.fitted import encoding
 from saltmine.fitted.encoding import (
     CodeTable,
+    Encoder,
     class_prior,
     encode,
     encode_by_all,
@@ -211,10 +212,10 @@ def three_tables():
 def test_several_tables_give_what_each_of_them_gives(three_tables, form):
     tables, rows, table_of = three_tables
     each = [encode(rows, table) for table in tables]
-    usage, lengths = encode_by_own(form(rows), tables, table_of)
+    usage, lengths = encode_by_own(form(rows), Encoder(tables), table_of)
     assert usage.any()
     np.testing.assert_array_equal(usage, np.stack([usage for usage, _ in each])[table_of, np.arange(200)])
-    by_all = encode_by_all(form(rows), tables)
+    by_all = encode_by_all(form(rows), Encoder(tables))
     np.testing.assert_allclose(by_all, np.stack([lengths for _, lengths in each], axis=1))
     np.testing.assert_array_equal(lengths, by_all[np.arange(200), table_of])
 
@@ -225,19 +226,21 @@ def test_threads_and_panels_change_nothing(monkeypatch, three_tables, form):
     given = np.random.default_rng(0).random((200, 70)) < 0.03
 
     def run():
-        own = encode_by_own(form(rows), tables, table_of)
-        return *own, encode_by_all(form(rows), tables), shorten(form(rows), given, tables, table_of)
+        own = encode_by_own(form(rows), Encoder(tables), table_of)
+        return *own, encode_by_all(form(rows), Encoder(tables)), shorten(form(rows), given, Encoder(tables), table_of)
 
     whole = run()
     monkeypatch.setattr(encoding, "PANEL_WORK", 1000)
+    monkeypatch.setattr(encoding, "LAYOUTS", 1)
+    monkeypatch.setattr(encoding, "MIN_CELLS", 1)
     for expected, found in zip(whole, run(), strict=True):
         np.testing.assert_array_equal(found, expected)
 
 
 def test_patterns_that_a_row_uses_stay_where_others_are_longer(three_tables):
     tables, rows, table_of = three_tables
-    chosen, _ = encode_by_own(rows, tables, table_of)
-    np.testing.assert_array_equal(shorten(rows, np.zeros_like(chosen), tables, table_of), chosen)
+    chosen, _ = encode_by_own(rows, Encoder(tables), table_of)
+    np.testing.assert_array_equal(shorten(rows, np.zeros_like(chosen), Encoder(tables), table_of), chosen)
     # The greedy choice is not always the best one.
     rng = np.random.default_rng(1)
     table = CodeTable(rng.random((7, 16)) < 0.4, np.full(7, 1.5), np.ones(16))
@@ -250,7 +253,7 @@ def test_patterns_that_a_row_uses_stay_where_others_are_longer(three_tables):
     ]
     assert 0 < sum(is_better) < len(rows)
     expected = np.where(np.array(is_better)[:, None], shortest, greedy)
-    np.testing.assert_array_equal(shorten(rows, shortest, [table], np.zeros(300, dtype=np.intp)), expected)
+    np.testing.assert_array_equal(shorten(rows, shortest, Encoder([table]), np.zeros(300, dtype=np.intp)), expected)
 
 
 def test_nothing_to_encode_and_nothing_to_encode_with():
@@ -268,10 +271,25 @@ def test_a_row_left_out_is_encoded_by_counts_without_it():
     patterns, rows, numbers = rng.random((2, 5, 12)) < 0.3, rng.random((9, 12)) < 0.5, rng.integers(0, 2, 9)
     prior = rng.random(17) + 0.1
     used, noise = rng.integers(9, 20, (2, 5)), rng.integers(9, 20, (2, 12))
-    usage = rng.random((9, 5)) < 0.4
-    lengths = lengths_left_out(sp.csr_array(rows), usage, numbers, list(patterns), used, noise, prior)
+    usage, weights = rng.random((9, 5)) < 0.4, rng.integers(1, 4, 12)
+    lengths = lengths_left_out(sp.csr_array(rows), usage, numbers, list(patterns), used, noise, prior, weights)
+    # The same with every item as often as it stands for columns.
+    columns = np.repeat(np.arange(12), weights)
+    rows, patterns, noise = rows[:, columns], patterns[:, :, columns], noise[:, columns]
+    prior = np.concatenate([prior[:5], prior[5:][columns]])
     for row, own, a, length in zip(rows, usage, numbers, lengths, strict=True):
         parts = np.concatenate([own, row != patterns[a, own].any(axis=0)])
         counts = np.concatenate([used[a], noise[a]]) - parts
         nats = -np.log((counts + prior) / (counts + prior).sum())
         assert length == pytest.approx(nats[parts].sum())
+
+
+def test_folded_tables_encode_rows_of_equal_columns_as_whole_ones_do(three_tables):
+    tables, rows, _ = three_tables
+    weights = np.random.default_rng(0).integers(1, 4, 90)
+    columns, first = np.repeat(np.arange(90), weights), np.cumsum(weights) - weights
+    whole = [CodeTable(table.patterns[:, columns], table.pattern_nats, table.item_nats[columns]) for table in tables]
+    folded = [table.fold(first, weights) for table in whole]
+    np.testing.assert_allclose(
+        encode_by_all(rows, Encoder(folded)), encode_by_all(rows[:, columns], Encoder(whole)), rtol=1e-9
+    )

@@ -16,7 +16,7 @@ from saltmine.io.arrays import check_indices
 from saltmine.io.files import ReadError, opened, parsing, reading
 from saltmine.io.limits import check_shape, file_size, reading_within
 from saltmine.io.npz import open_archive
-from saltmine.names import as_text, check_distinct
+from saltmine.names import as_text, check_distinct, quoted
 
 # Memory for a cell of a Parquet file: a number, and the truth value of it.
 _CELL_BYTES = 9
@@ -103,7 +103,7 @@ def _open_parquet(path: Path) -> RowFile:
             kind = field.type.value_type if types.is_dictionary(field.type) else field.type
             is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
             if not (is_number or types.is_boolean(kind) or types.is_null(kind)):
-                problem = f"the column {field.name!r} holds {field.type}, not numbers"
+                problem = f"the column {quoted(field.name)} holds {field.type}, not numbers"
                 raise ReadError(f"{problem}; make it 0/1 first, or leave it out if it is the label.")
         names = as_text(field.name for field in fields)
         check_distinct(names, "columns", ReadError)
@@ -146,6 +146,6 @@ def _with_columns_of(file: RowFile, first: RowFile) -> RowFile:
         return file
     missing = set(first.item_names) - set(file.item_names)
     if missing:
-        problem = f"{file.path} has no column {min(missing)!r}, which {first.path} has"
+        problem = f"{file.path} has no column {quoted(min(missing))}, which {first.path} has"
         raise ReadError(f"{problem}; all files must have the same columns.")
     return replace(file, item_names=first.item_names)

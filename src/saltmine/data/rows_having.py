@@ -65,6 +65,13 @@ class _Added(NamedTuple):
 class ItemSets:
     """The sets of items whose hits are counted in every row: those of the patterns, and those that classes add.
 
+    Parameters
+    ----------
+    components : (r, n) bool
+    alterations : (c, r, n) bool
+    weights : (n,) int, optional
+        How many columns that are alike every item stands for.
+
     Examples
     --------
     >>> shared = np.array([[True, True, False]])
@@ -75,9 +82,10 @@ class ItemSets:
     ([[2], [1]], [1.0, 0.0], [2, 1])
     """
 
-    def __init__(self, components: Bools, alterations: Bools) -> None:
+    def __init__(self, components: Bools, alterations: Bools, weights: Ints | None = None) -> None:
         self.n_classes, self.rank = alterations.shape[:2]
-        self.shares_enough = components.sum(axis=1) >= 2
+        self._weights = np.ones(components.shape[1], dtype=np.int64) if weights is None else weights
+        self.shares_enough = components @ self._weights >= 2
         whole: Bools = components | (alterations.any(axis=0) & ~self.shares_enough[:, None])
         sets, self.added = [np.flatnonzero(items) for items in whole], list[_Added]()
         for s in range(self.rank):
@@ -89,16 +97,19 @@ class ItemSets:
                     lacking.setdefault((~alterations[b, s, own]).tobytes(), []).append(b)
                 for chosen, classes in lacking.items():
                     self._add(sets, own[np.frombuffer(chosen, dtype=bool)], _Added(a, s, 1, classes, 0, 0))
-        sizes = np.array([len(items) for items in sets], dtype=np.int64)
-        members = np.repeat(np.arange(len(sets)), sizes), np.concatenate([np.zeros(0, dtype=np.intp), *sets])
-        shape = len(sets), components.shape[1]
-        self.items = sp.csc_array((np.ones(len(members[0]), dtype=np.int32), members), shape=shape)
-        self.sizes = sizes[: self.rank]
+        items = np.concatenate([np.zeros(0, dtype=np.intp), *sets])
+        members = np.repeat(np.arange(len(sets)), [len(chosen) for chosen in sets]), items
+        hits = self._weights[items].astype(np.int32)
+        self.items = sp.csc_array((hits, members), shape=(len(sets), components.shape[1]))
+        self.sizes = np.array([self._size(chosen) for chosen in sets[: self.rank]], dtype=np.int64)
 
     def _add(self, sets: list[Indices], items: Indices, entry: _Added) -> None:
         if len(items):
-            self.added.append(entry._replace(size=len(items), number=len(sets)))
+            self.added.append(entry._replace(size=self._size(items), number=len(sets)))
             sets.append(items)
+
+    def _size(self, items: Indices) -> int:
+        return int(self._weights[items].sum())
 
     def reduce(self, hits: Ints, numbers: Indices) -> Having:
         """Count the rows of every class by their hits."""

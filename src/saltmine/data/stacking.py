@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from saltmine.arrays import Indices
 from saltmine.data.folding import Weights, column_keys, group, row_keys, take
+from saltmine.data.order import Order, inverse
 from saltmine.data.validation import BinaryMatrix
 
 
@@ -31,6 +32,18 @@ class Labels:
     def merged(self) -> Labels:
         """Return labels with all rows in one class."""
         return Labels(np.zeros_like(self.numbers), 1)
+
+    def sort(self, order: Order) -> Labels:
+        """Return the labels of rows, and the numbers of classes, in another order.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Labels(np.array([1, 0, 1]), 2).sort(Order(rows=np.array([1, 0, 2]), classes=np.array([1, 0]))).numbers
+        array([1, 0, 0])
+        """
+        numbers = order.sort_rows(self.numbers)
+        return Labels(numbers if order.classes is None else inverse(order.classes)[numbers], self.n_classes)
 
     def blocks(self) -> list[slice]:
         """Return the rows of every class, stacked class by class."""

@@ -19,6 +19,7 @@ from saltmine.fitted.calibration import fit_temperature, log_probabilities
 from saltmine.fitted.encoding import (
     DECIMALS,
     CodeTable,
+    Encoder,
     class_prior,
     encode,
     encode_by_all,
@@ -27,6 +28,7 @@ from saltmine.fitted.encoding import (
     shared_codes,
 )
 from saltmine.fitted.features import Altered, altered_parts, feature_names, has_most
+from saltmine.names import quoted, shorten
 
 
 def _knows_classes(model: NewRows) -> bool:
@@ -107,7 +109,7 @@ class NewRows(TransformerMixin):
             return encode(rows, CodeTable(self.components_, *codes))[0]
         numbers = self._shortest(rows) if y is None else self._known_classes(y, rows.shape[0])
         tables = [CodeTable(self.components_ | altered, *codes) for altered in self.alterations_]
-        return encode_by_own(rows, tables, numbers)[0]
+        return encode_by_own(rows, Encoder(tables), numbers)[0]
 
     def _altered(self) -> Altered:
         return altered_parts(self.alterations_)
@@ -215,7 +217,7 @@ class NewRows(TransformerMixin):
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def _code_lengths(self, rows: BinaryMatrix) -> Floats:
-        return encode_by_all(rows, self._code_tables())
+        return encode_by_all(rows, Encoder(self._code_tables()))
 
     def _scores(self, rows: BinaryMatrix) -> Floats:
         """Return the logarithm of the probability of every class but for a constant per row, (m, c)."""
@@ -241,12 +243,17 @@ class NewRows(TransformerMixin):
 
         Codes know the rows that they were made of, so the code of its own class is made without each row.
         """
-        tables = self._code_tables()
-        lengths, usage = encode_by_all(rows, tables), encode_by_own(rows, tables, numbers)[0]
+        first, weights = self._items.distinct()
+        # Columns that are alike in all rows of the fit are one.
+        rows = rows[:, first]
+        tables = [table.fold(first, weights) for table in self._code_tables()]
+        encoder = Encoder(tables)
+        lengths, usage = encode_by_all(rows, encoder), encode_by_own(rows, encoder, numbers)[0]
         used, noise = self.usage_counts_, self.noise_counts_
         prior = class_prior(used, noise, int(self.class_counts_.sum()), self.item_counts_.sum(axis=0) > 0)
+        own_prior = np.concatenate([prior[: used.shape[1]], prior[used.shape[1] :][first]])
         patterns = [table.patterns for table in tables]
-        left_out = lengths_left_out(rows, usage, numbers, patterns, used, noise, prior)
+        left_out = lengths_left_out(rows, usage, numbers, patterns, used, noise[:, first], own_prior, weights)
         lengths[np.arange(len(numbers)), numbers] = left_out
         return fit_temperature(self._log_prior() - lengths, numbers)
 
@@ -270,6 +277,6 @@ class NewRows(TransformerMixin):
         given, numbers = class_numbers(y, n_rows)
         unknown = [label for label in given.tolist() if label not in set(self.classes_.tolist())]
         if unknown:
-            known = ", ".join(repr(label) for label in self.classes_.tolist())
-            raise ValueError(f"y holds the label {unknown[0]!r}, which the model has not seen; it knows {known}.")
+            known = shorten(", ".join(map(quoted, self.classes_.tolist())), 400)
+            raise ValueError(f"y holds the label {quoted(unknown[0])}, which the model has not seen; it knows {known}.")
         return np.searchsorted(self.classes_, given)[numbers]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from saltmine import native
 from saltmine.arrays import Bools, Indices, Ints
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
-from saltmine.native import Handle
 
 # Pseudo-count for patterns and items that were never used: the code exists, but it is long.
 PSEUDO_COUNT = 0.5
@@ -25,9 +24,10 @@ PSEUDO_COUNT = 0.5
 DECIMALS = 9
 
 # Work on rows, in units of one item or pattern of a row and table: that of a panel, which takes a few milliseconds, and
-# the panels that are worth the time that it takes to start threads.
-PANEL_WORK = 1 << 21
-MIN_PANELS = 4
+# at least so many times that of laying out a row of all items, which every panel begins with.
+PANEL_WORK, LAYOUTS = 1 << 17, 4
+# Cells of the patterns of all tables that are worth the time that it takes to start threads.
+MIN_CELLS = 1 << 20
 
 Nats = NDArray[np.float64]
 # Rows in the form of CSR: where those of each begin and end, and their columns.
@@ -63,6 +63,10 @@ class CodeTable:
         # A class without any ones still has codes, all equally long.
         nats = -np.log(counts / max(total, counts.min()))
         return cls(patterns, nats[: len(usage)], nats[len(usage) :])
+
+    def fold(self, columns: Indices, weights: Ints) -> CodeTable:
+        """Return the table for rows of these columns only, each of which stands for so many that are alike."""
+        return CodeTable(self.patterns[:, columns], self.pattern_nats, self.item_nats[columns] * weights)
 
 
 def shared_codes(used: Ints, errors: Ints, weights: Ints | None = None) -> tuple[Nats, Nats]:
@@ -106,40 +110,58 @@ def class_prior(usage: Ints, noise: Ints, n_rows: int, occurs: Bools) -> Nats:
 
 
 def lengths_left_out(
-    rows: BinaryMatrix, usage: Bools, numbers: Indices, patterns: Sequence[Bools], used: Ints, noise: Ints, prior: Nats
+    rows: BinaryMatrix,
+    usage: Bools,
+    numbers: Indices,
+    patterns: Sequence[Bools],
+    used: Ints,
+    noise: Ints,
+    prior: Nats,
+    weights: Ints,
 ) -> Nats:
     """Return the code lengths of rows of the fit by codes that do not know them, (m,): their own counts are taken off.
 
     ``usage``, (m, r), are the patterns that they use, ``numbers``, (m,), their classes. A class has its patterns,
-    (r, n); ``used``, (c, r), and ``noise``, (c, n), count what it has with these rows.
+    (r, n); ``used``, (c, r), and ``noise``, (c, n), count what it has with these rows. Every item stands for
+    ``weights``, (n,), columns.
 
     Examples
     --------
     >>> import numpy as np
     >>> row, nothing = np.array([[True, True]]), np.zeros((1, 0), dtype=bool)
-    >>> counts = np.zeros((1, 0), int), np.array([[3, 1]]), np.ones(2)
+    >>> counts = np.zeros((1, 0), int), np.array([[3, 1]]), np.ones(2), np.ones(2, int)
     >>> of_two = lengths_left_out(row, nothing, np.array([0]), [np.zeros((0, 2), bool)], *counts)
     >>> bool(np.isclose(of_two[0], -np.log(3 / 4) - np.log(1 / 4)))
     True
     """
     counts, r = np.hstack([used, noise]), used.shape[1]
     nats: Nats = -np.log(np.maximum(counts - 1, 0) + prior)
-    n_parts = _lengths_of_usage(rows, usage, [CodeTable(P, np.ones(r), np.ones(P.shape[1])) for P in patterns], numbers)
-    tables = [CodeTable(P, of[:r], of[r:]) for P, of in zip(patterns, nats, strict=True)]
-    total = (counts + prior).sum(axis=1)[numbers] - n_parts
-    spread: Nats = n_parts * np.log(np.maximum(total, prior.min()))
-    return _lengths_of_usage(rows, usage, tables, numbers) + spread
+    lengths, n_parts = np.zeros(rows.shape[0]), np.zeros(rows.shape[0], dtype=np.int64)
+    ones = _ones(rows, slice(0, rows.shape[0]))
+
+    def measure(a: int) -> None:
+        codes = map(np.ascontiguousarray, (patterns[a], nats[a, :r], nats[a, r:]))
+        native.lengths_of_usage(*codes, weights, ones, numbers, a, usage, lengths, n_parts)
+
+    _side_by_side(measure, [(a,) for a in range(len(patterns))], worth_it=counts.size * (r + 1) > MIN_CELLS)
+    total = ((counts + prior) @ np.concatenate([np.ones(r), weights]))[numbers] - n_parts
+    spread: Nats = n_parts * np.log(np.maximum(total, prior.min(initial=PSEUDO_COUNT)))
+    return lengths + spread
 
 
-def _lengths_of_usage(rows: BinaryMatrix, usage: Bools, tables: Sequence[CodeTable], table_of: Indices) -> Nats:
-    """Return the code lengths of rows by tables of their own and patterns that are given, (m,)."""
-    lengths = np.zeros(rows.shape[0])
+class Encoder:
+    """Code tables of some classes, laid out for encoding rows with them."""
 
-    def task(encoder: Handle, part: slice, ones: Ones) -> None:
-        native.lengths_of_usage(encoder, ones, table_of[part], usage[part], lengths[part])
+    def __init__(self, tables: Sequence[CodeTable]) -> None:
+        self.n_tables, (self.n_patterns, self.n_items) = len(tables), tables[0].patterns.shape
+        self.handle = native.Handle(native.new_encoder(len(tables)), native.free_encoder)
 
-    _run(task, rows, tables, of_every=1)
-    return lengths
+        def lay_out(a: int) -> None:
+            parts = tables[a].patterns, tables[a].pattern_nats, tables[a].item_nats
+            native.set_code_table(self.handle, a, *map(np.ascontiguousarray, parts))
+
+        n_cells = len(tables) * self.n_patterns * self.n_items
+        _side_by_side(lay_out, [(a,) for a in range(len(tables))], worth_it=n_cells > MIN_CELLS)
 
 
 def encode(rows: BinaryMatrix, table: CodeTable) -> tuple[Bools, Nats]:
@@ -148,91 +170,81 @@ def encode(rows: BinaryMatrix, table: CodeTable) -> tuple[Bools, Nats]:
     Greedy: the pattern that saves most is added until none saves; patterns that others made superfluous are removed;
     every pattern is tried without; all of this is repeated until nothing shortens the code.
     """
-    return encode_by_own(rows, [table], np.zeros(rows.shape[0], dtype=np.intp))
+    return encode_by_own(rows, Encoder([table]), np.zeros(rows.shape[0], dtype=np.intp))
 
 
-def encode_by_own(rows: BinaryMatrix, tables: Sequence[CodeTable], table_of: Indices) -> tuple[Bools, Nats]:
+def encode_by_own(rows: BinaryMatrix, encoder: Encoder, table_of: Indices) -> tuple[Bools, Nats]:
     """Return what `encode` does, every row by a table of its own: ``table_of``, (m,), has their numbers.
 
     Examples
     --------
     >>> import numpy as np
     >>> all_items = CodeTable(np.ones((1, 3), bool), np.ones(1), np.ones(3))
-    >>> usage, lengths = encode_by_own(np.ones((2, 3), bool), [all_items] * 2, np.array([0, 1]))
+    >>> usage, lengths = encode_by_own(np.ones((2, 3), bool), Encoder([all_items] * 2), np.array([0, 1]))
     >>> usage.tolist(), lengths.tolist()
     ([[True], [True]], [1.0, 1.0])
     """
-    usage = np.zeros((rows.shape[0], len(tables[0].patterns)), dtype=bool)
+    usage = np.zeros((rows.shape[0], encoder.n_patterns), dtype=bool)
     lengths = np.zeros(rows.shape[0])
 
-    def task(encoder: Handle, part: slice, ones: Ones) -> None:
-        native.encode_by_own(encoder, ones, table_of[part], usage[part], lengths[part])
+    def task(part: slice, ones: Ones) -> None:
+        native.encode_by_own(encoder.handle, ones, table_of[part], usage[part], lengths[part])
 
-    _run(task, rows, tables, of_every=1)
+    _run(task, rows, encoder, of_every=1)
     return usage, lengths
 
 
-def encode_by_all(rows: BinaryMatrix, tables: Sequence[CodeTable]) -> Nats:
+def encode_by_all(rows: BinaryMatrix, encoder: Encoder) -> Nats:
     """Return the code lengths that `encode` gives every row by every table, (m, c).
 
     Examples
     --------
     >>> import numpy as np
     >>> tables = [CodeTable(np.ones((1, 3), bool), np.array([nats]), np.ones(3)) for nats in (1.0, 2.0)]
-    >>> encode_by_all(np.ones((1, 3), bool), tables).tolist()
+    >>> encode_by_all(np.ones((1, 3), bool), Encoder(tables)).tolist()
     [[1.0, 2.0]]
     """
-    lengths = np.zeros((rows.shape[0], len(tables)))
+    lengths = np.zeros((rows.shape[0], encoder.n_tables))
 
-    def task(encoder: Handle, part: slice, ones: Ones) -> None:
-        native.encode_by_all(encoder, ones, lengths[part])
+    def task(part: slice, ones: Ones) -> None:
+        native.encode_by_all(encoder.handle, ones, lengths[part])
 
-    _run(task, rows, tables, of_every=len(tables))
+    _run(task, rows, encoder, of_every=encoder.n_tables)
     return lengths
 
 
-def shorten(rows: BinaryMatrix, usage: Bools, tables: Sequence[CodeTable], table_of: Indices) -> Bools:
+def shorten(rows: BinaryMatrix, usage: Bools, encoder: Encoder, table_of: Indices) -> Bools:
     """Return the patterns that `encode_by_own` gives every row, or those it uses, (m, r), where they are shorter."""
     best = usage.copy()
 
-    def task(encoder: Handle, part: slice, ones: Ones) -> None:
-        native.shorten(encoder, ones, table_of[part], best[part])
+    def task(part: slice, ones: Ones) -> None:
+        native.shorten(encoder.handle, ones, table_of[part], best[part])
 
-    _run(task, rows, tables, of_every=1)
+    _run(task, rows, encoder, of_every=1)
     return best
 
 
-def _run(
-    task: Callable[[Handle, slice, Ones], None], rows: BinaryMatrix, tables: Sequence[CodeTable], of_every: int
-) -> None:
-    """Call a task with the code tables, some of the rows, and their ones, until it has had all rows.
+def _run(task: Callable[[slice, Ones], None], rows: BinaryMatrix, encoder: Encoder, of_every: int) -> None:
+    """Call a task with some of the rows and their ones, until it has had all rows.
 
     Every row is encoded by ``of_every`` tables.
     """
-    encoder = _make_encoder(tables)
     m, n = rows.shape
-    if any(len(table.item_nats) != n for table in tables):
-        raise ValueError(f"rows have {n} columns, code tables another number")
+    if encoder.n_items != n:
+        raise ValueError(f"rows have {n} columns, code tables {encoder.n_items}")
     mean_ones = int(n if isinstance(rows, np.ndarray) else rows.nnz / max(m, 1))
-    parts = cut(m, of_every * (mean_ones + len(tables[0].patterns)), PANEL_WORK)
-
-    def work(part: slice) -> None:
-        task(encoder, part, _ones(rows, part))
-
-    if len(parts) < MIN_PANELS:
-        for part in parts:
-            work(part)
-        return
-    with ThreadTeam() as team:
-        team.run(work, [(part,) for part in parts])
+    parts = cut(m, of_every * (mean_ones + encoder.n_patterns), max(PANEL_WORK, LAYOUTS * of_every * n))
+    _side_by_side(lambda part: task(part, _ones(rows, part)), [(part,) for part in parts], worth_it=len(parts) > 1)
 
 
-def _make_encoder(tables: Sequence[CodeTable]) -> Handle:
-    encoder = Handle(native.new_encoder(), native.free_encoder)
-    for table in tables:
-        patterns = np.ascontiguousarray(table.patterns)
-        native.add_code_table(encoder, patterns, *map(np.ascontiguousarray, (table.pattern_nats, table.item_nats)))
-    return encoder
+def _side_by_side(task: Callable[..., None], panels: list[tuple[Any, ...]], worth_it: bool) -> None:
+    """Call a task with every panel, by several threads where that is worth the time that it takes to start them."""
+    if worth_it:
+        with ThreadTeam() as team:
+            team.run(task, panels)
+    else:
+        for panel in panels:
+            task(*panel)
 
 
 def _ones(rows: BinaryMatrix, part: slice) -> Ones:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 
+from saltmine.names import shorten_message
+
 
 class ReadError(ValueError):
     """A file that cannot be read as asked: one sentence with the file, the place in it, the problem and the remedy.
@@ -25,7 +27,8 @@ class ReadError(ValueError):
 
     def __str__(self) -> str:
         where = ", ".join(str(part) for part in (self.path, self.place) if part)
-        return f"{where}: {self.args[0]}" if where else str(self.args[0])
+        # A problem may repeat names, and a name may be as long as the file.
+        return shorten_message(f"{where}: {self.args[0]}" if where else str(self.args[0]))
 
 
 @contextmanager

@@ -42,8 +42,8 @@ _COST = TextCost(line=800, longest=30, ratio=MAX_RATIO_OF_LISTS)
 # Values of the gene of a mutation outside of genes, and of a chromosome or an allele that is not known.
 _NO_GENE = frozenset(["", ".", "-", "Unknown"])
 _UNKNOWN = frozenset(["", ".", "?", "NA", "Unknown", "unknown"])
-# pandas writes whole numbers as 7.0 if some are missing.
-_POSITION = re.compile(r"0*([1-9]\d*)(\.0+)?", re.ASCII)
+# pandas writes whole numbers as 7.0 if some are missing. Python refuses to parse very long numbers.
+_POSITION = re.compile(r"0*([1-9]\d{0,17})(\.0+)?", re.ASCII)
 # Variant_Classification of mutations that do not change a protein: letters and digits of the names of MAF files and of
 # the Sequence Ontology.
 _SILENT = """

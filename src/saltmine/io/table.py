@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError
+from saltmine.names import quoted, shorten_message
 from saltmine.nouns import counted
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ class Table:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", (int(self.X.shape[0]), int(self.X.shape[1])))
+        # Notes may repeat names of the file, and a terminal obeys control characters.
+        object.__setattr__(self, "notes", tuple(map(shorten_message, self.notes)))
 
     def __repr__(self) -> str:
         classes = "" if self.y is None else f", {counted(len(set(self.y.tolist())), 'class')}"
@@ -246,10 +249,10 @@ def no_such_column(
     listed = ", ".join(_abbreviated(column) for column in columns[:_MAX_COLUMNS_LISTED])
     by_lower = {column.lower(): column for column in columns}
     close = get_close_matches(str(name).lower(), by_lower, n=1)
-    meant = f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
+    meant = f" (did you mean {quoted(by_lower[close[0]])}?)" if close else ""
     n_more = (n_columns or len(columns)) - _MAX_COLUMNS_LISTED
     more = f" and {n_more} more" if n_more > 0 else ""
-    problem = f"there is no column {str(name)!r} for {what}{meant}; the columns are {listed or 'none'}{more}."
+    problem = f"there is no column {quoted(str(name))} for {what}{meant}; the columns are {listed or 'none'}{more}."
     return ReadError(problem, path=path)
 
 
