@@ -38,7 +38,8 @@ SECONDS_WITHOUT_PROGRESS = 5.0
 _TEXT_BYTES = 64
 _DTYPES = {np.dtype(kind).newbyteorder("<").str for kind in "?bBhHiIqQefd"}
 _PIPE_BYTES, _SET_PIPE_SIZE = 1 << 20, 1031
-_IN_PARSER = "SALTMINE_PARSER"
+#: Environment variable of a process that parses; in such a one, no other process is started.
+IN_PARSER = "SALTMINE_PARSER"
 
 Value: TypeAlias = "NDArray[Any] | list[str] | dict[str, Any]"
 
@@ -131,7 +132,7 @@ _WITHIN = (
 
 def _started(request: dict[str, Any]) -> subprocess.Popen[bytes] | None:
     """Return a process that is ready to parse; None if no interpreter can be started."""
-    if _IN_PARSER in os.environ:
+    if IN_PARSER in os.environ:
         return None  # what was taken for an interpreter has started this program again
     request = {**request, "seconds": SECONDS_WITHOUT_PROGRESS, "parent": os.getpid()}
     for interpreter in _interpreters():
@@ -190,7 +191,7 @@ def _environment() -> dict[str, str]:
     modules = os.pathsep.join(dict.fromkeys([package, *(entry for entry in sys.path if entry)]))
     # Stacks of threads count as memory in use, and so does the gigabyte that Arrow's own allocator reserves.
     settings = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-    return {**os.environ, **settings, "PYTHONPATH": modules, _IN_PARSER: "1"}
+    return {**os.environ, **settings, "PYTHONPATH": modules, IN_PARSER: "1"}
 
 
 def _widen(stream: IO[bytes]) -> None:
