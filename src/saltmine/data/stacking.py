@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,12 +47,6 @@ class Labels:
     def blocks(self) -> list[slice]:
         """Return the rows of every class, stacked class by class."""
         return class_blocks(self.numbers, self.n_classes)
-
-    def unstack(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return stacked rows in the order of the input."""
-        unstacked = np.empty_like(rows)
-        unstacked[np.argsort(self.numbers, kind="stable")] = rows
-        return unstacked
 
     def count(self, usage: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Count the rows of every class that use every pattern, (c, r); ``usage`` is (m, r)."""
