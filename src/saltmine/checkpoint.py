@@ -176,6 +176,10 @@ class Part:
         self._kept = time.monotonic()
         self._took = self._kept - begin
 
+    def is_damaged(self) -> CheckpointError:
+        """Return the error for a state that does not fit the data."""
+        return _damaged(self._checkpoint.path)
+
     def keep_last(self, make_state: Callable[[], State]) -> None:
         """Keep the state at the end of a search, unless it took next to no time."""
         if time.monotonic() - self._begin >= min(LEAST, INTERVAL):
@@ -246,9 +250,8 @@ def read(path: Path) -> State:
     if not data.startswith(_MAGIC):
         raise CheckpointError(f"{str(path)!r} is no checkpoint of saltmine; name another file.")
     body, end = memoryview(data)[:-_DIGEST], data[-_DIGEST:]
-    remedy = "delete it to begin anew"
     if len(data) < len(_MAGIC) + _SIZE + _DIGEST or hashlib.sha256(body).digest() != end:
-        raise CheckpointError(f"The checkpoint {str(path)!r} is damaged; {remedy}.")
+        raise _damaged(path)
     begin = len(_MAGIC) + _SIZE
     size = int.from_bytes(body[len(_MAGIC) : begin], "little")
     try:
@@ -258,13 +261,17 @@ def read(path: Path) -> State:
         content = _decode(header["content"], body[begin + size :]) if known else {}
         is_complete = not known or {"identity", "facts", "parts"} <= content.keys()
     except (KeyError, ValueError, TypeError, OverflowError, RecursionError, AttributeError, IndexError):
-        raise CheckpointError(f"The checkpoint {str(path)!r} is damaged; {remedy}.") from None
+        raise _damaged(path) from None
     if not known:
-        remedy = f"go on with that one, or {remedy}"
+        remedy = "go on with that one, or delete it to begin anew"
         raise CheckpointError(f"The checkpoint {str(path)!r} is of saltmine {version}, not {__version__}; {remedy}.")
     if not is_complete:
-        raise CheckpointError(f"The checkpoint {str(path)!r} is damaged; {remedy}.")
+        raise _damaged(path)
     return content
+
+
+def _damaged(path: Path) -> CheckpointError:
+    return CheckpointError(f"The checkpoint {str(path)!r} is damaged; delete it to begin anew.")
 
 
 def _decode(content: Any, data: memoryview) -> State:

@@ -186,6 +186,12 @@ class CSalt(MdlEstimator):
     callback : callable or None
         Called with a `saltmine.progress.Progress` as the search goes on, of several starts in the first one; never
         twice at the same time, also where restarts run side by side.
+    checkpoint : path or None
+        File that holds the state of the search, so that the same fit goes on from there after it was killed, and ends
+        with the same model. Removed when the fit has ended (docs/python.md).
+    max_time : float or None
+        Seconds that a fit may take; it then ends with the best model so far, and `finished_` is False. Results depend
+        on the clock only if the limit is reached.
     fit_prior : bool
         Whether `predict` knows how frequent the classes were; otherwise all are equally likely.
     features : {"usage", "alterations"}
@@ -259,6 +265,8 @@ class CSalt(MdlEstimator):
         How the columns became items, where the command line did it; kept in files and applied to new data.
     temperature_ : float
         What `predict_proba` divides nats by, at least 1.
+    finished_ : bool
+        False where ``max_time`` ended the search early.
     n_iter_ : int
         Iterations in all.
     history_ : (checks,) float

@@ -42,7 +42,7 @@ class Steps:
     def __init__(self, search: Kept, part: Part | None, deadline: Deadline) -> None:
         self._search, self._part, self._deadline = search, part, deadline
         known: dict[str, Any] | None = None if part is None else part.state
-        self._answers: list[Any] = [] if known is None else list(known["answers"])
+        self._answers: list[Any] = [] if known is None else list(known.get("answers", []))
         self._next, self._known, self._n_before = 0, known, len(self._answers)
 
     @property
@@ -58,9 +58,8 @@ class Steps:
         if self.are_repeated:
             answer: Answer = self._answers[self._next]
             self._next += 1
-            if not self.are_repeated and self._known is not None:
-                self._search.restore(self._known["state"])
-                self._known = None
+            if not self.are_repeated:
+                self._restore()
             return answer
         self._deadline.check(seconds)
         answer = step()
@@ -71,6 +70,16 @@ class Steps:
             self._next += 1
             self._part.keep(self._kept)
         return answer
+
+    def _restore(self) -> None:
+        if self._part is None or self._known is None:
+            return
+        try:
+            self._search.restore(self._known["state"])
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError):
+            # The digest of the file is right, so nobody but its author is to blame.
+            raise self._part.is_damaged() from None
+        self._known = None
 
     def keep(self) -> None:
         """Keep the state now, at the end of a search, unless it was cut short or took no time."""

@@ -6,6 +6,7 @@ the counts of all rows, pattern by pattern, while f falls. Only counts leave a b
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +34,8 @@ from saltmine.solver.steps import Steps
 
 # Sweeps over patterns that still change, and rounds of the significance filter; one or two are the rule.
 MAX_SWEEPS, MAX_ROUNDS = 4, 5
+# After the last sweep, tests, scores and counts of a pattern take so many times as long as to place it.
+PLACES_AFTER = 2.5
 # As in the search in memory: turns of rows and items in one fit of a pattern, and by how much f must fall.
 ROUNDS, LEAST = 6, 1e-6
 
@@ -158,7 +161,8 @@ class TallModel:
         if part is not None and part.state is not None and part.state["state"]["sizes"] != self._sizes:
             # Other blocks, as on a cluster with more workers.
             part.state = None
-        steps = Steps(self, part, deadline or Deadline())
+        self._deadline = deadline or Deadline()
+        steps = Steps(self, part, self._deadline)
         try:
             self._run(start, steps)
         except TimeOver:
@@ -172,7 +176,7 @@ class TallModel:
         self._typical[start.typical] = True
         items = np.logical_or.reduce(start.carry, axis=1).sum(axis=1)
         for s in np.argsort(-start.used * items, kind="stable").tolist():
-            steps.take(partial(self._place, s, start))
+            steps.take(partial(self._place_timed, s, start))
         self._report(0.3, steps)
         self.refit(steps)
         for k in range(MAX_ROUNDS):
@@ -207,6 +211,13 @@ class TallModel:
     def _report(self, done: float, steps: Steps) -> None:
         if not steps.are_repeated:
             self._on_refine(len(self.patterns()), self.length, done)
+
+    def _place_timed(self, s: int, start: TallStart) -> None:
+        """Place a pattern, and expect the tests and counts at the end to take their share of that for each."""
+        begin = time.perf_counter()
+        self._place(s, start)
+        seconds = time.perf_counter() - begin
+        self._deadline.reserve = PLACES_AFTER * seconds * max(len(self.patterns()), 1)
 
     def _place(self, s: int, start: TallStart) -> None:
         """Give a pattern the rows that its items suggest, at the prices of the whole model."""

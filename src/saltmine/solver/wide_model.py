@@ -7,6 +7,7 @@ pattern and row, and at the end the evidence of added items.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
@@ -34,6 +35,9 @@ Tuple = TypeVar("Tuple", bound=NamedTuple)
 
 # Turns of items and rows; two or three are the rule.
 MAX_TURNS = 6
+# What a turn takes before the first one was timed: operations for every word of an item and pattern, and operations in
+# a second (docs/scaling.md). After the last turn, tests, scores and counts take as long as so many turns.
+WORDS_PER_TURN, WORDS_PER_SECOND, TURNS_AFTER = 30, 5e8, 3.0
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,10 @@ class WideModel:
         if part is not None and part.state is not None and part.state["state"]["sizes"] != self._sizes:
             # Other blocks, as on a cluster with more workers.
             part.state = None
-        steps = Steps(self, part, deadline or Deadline())
+        self._deadline = deadline or Deadline()
+        words = len(start.usage) * len(self.layout.weights) * sum(self._sizes)
+        self._expect(WORDS_PER_TURN * words / WORDS_PER_SECOND)
+        steps = Steps(self, part, self._deadline)
         try:
             self._run(start, steps)
         except TimeOver:
@@ -194,12 +201,23 @@ class WideModel:
     def _solve(self, steps: Steps) -> None:
         """Choose items for the rows and rows for the items in turn, while rows change."""
         for _ in range(MAX_TURNS):
-            if not steps.take(self._turn):
+            if not steps.take(self._turn, self._turn_seconds):
                 return
-        steps.take(self._choose_items)
+        steps.take(self._choose_items, self._turn_seconds)
 
     def _turn(self) -> bool:
         """Choose items, then rows; return whether rows have changed."""
+        begin = time.perf_counter()
+        changed = self._choose_both()
+        self._expect(time.perf_counter() - begin)
+        return changed
+
+    def _expect(self, seconds: float) -> None:
+        """Expect the next turn to take so many seconds, and what comes after the last one its share of that."""
+        self._turn_seconds = seconds
+        self._deadline.reserve = TURNS_AFTER * seconds
+
+    def _choose_both(self) -> bool:
         self._choose_items()
         self.turns += 1
         if not self.plan.used.any():
