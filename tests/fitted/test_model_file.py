@@ -234,6 +234,14 @@ def test_column_numbers_of_a_table_come_back(tmp_path):
     pd.testing.assert_frame_equal(again.patterns(), model.patterns())
 
 
+def test_odd_names_of_columns_come_back_as_text(tmp_path):
+    names = [True, False, 10**30, 3, "x", -1, 2**63, 1.5]
+    model = CSalt(random_state=0).fit(pd.DataFrame(two_blocks(), columns=pd.Index(names, dtype=object)), [0, 1] * 20)
+    model.save(tmp_path / "m.salt")
+    expected = ["True", "False", str(10**30), 3, "x", -1, str(2**63), "1.5"]
+    assert load(tmp_path / "m.salt")._item_names.tolist() == expected
+
+
 def test_saving_onto_a_folder_is_refused(model, tmp_path):
     with pytest.raises(IsADirectoryError, match="is a folder; name a file in it"):
         model.save(tmp_path)

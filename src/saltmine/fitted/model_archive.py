@@ -188,13 +188,14 @@ def check_growth(needed: int, file_bytes: int, per_byte: int) -> None:
 
     Examples
     --------
-    >>> check_growth(5 << 30, 1 << 20, BYTES_PER_BYTE)
+    >>> check_growth(5 << 30, 1 << 20, BYTES_PER_BYTE)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    saltmine.fitted.model_archive.TooLarge: it would take 5,369 MB of memory, more than a file of 1 MB accounts for
+    saltmine.fitted.model_archive.TooLarge: it would take 5,369 MB of memory, more than a file of 1 MB accounts for...
     """
     if needed > most_bytes(file_bytes, per_byte):
         size = f"{file_bytes / 1e6:,.0f} MB" if file_bytes >= 1e6 else f"{file_bytes / 1e3:,.0f} kB"
-        raise TooLarge(f"it would take {needed / 1e6:,.0f} MB of memory, more than a file of {size} accounts for")
+        what = f"it would take {needed / 1e6:,.0f} MB of memory, more than a file of {size} accounts for"
+        raise TooLarge(f"{what}; ask for a file that model.save wrote")
 
 
 def check_memory(needed: int) -> None:
@@ -202,7 +203,7 @@ def check_memory(needed: int) -> None:
     available = _memory()
     if available is not None and needed > _SHARE_OF_MEMORY * available:
         most = f"{_SHARE_OF_MEMORY:.0%} of the {available / 1e6:,.0f} MB of this machine"
-        raise TooLarge(f"it would take {needed / 1e6:,.0f} MB of memory, more than {most}")
+        raise TooLarge(f"it would take {needed / 1e6:,.0f} MB of memory, more than {most}; load it on a larger one")
 
 
 def most_bytes(file_bytes: int, per_byte: int) -> int:

@@ -46,7 +46,7 @@ from saltmine.fitted.model_parts import (
     n_table_rows,
     read_parts,
 )
-from saltmine.fitted.model_schema import FORMAT, PARAMETERS, VERSION, check_header
+from saltmine.fitted.model_schema import FORMAT, MAX_NUMBER, PARAMETERS, VERSION, check_header
 from saltmine.fitted.schema import SchemaError, parse, structure_bytes
 from saltmine.fitted.stability import Stability
 from saltmine.names import quoted
@@ -105,14 +105,14 @@ def save_model(estimator: Any, kind: str, path: str | PathLike[str]) -> None:
 
 def _header(estimator: Any, kind: str, labels: NDArray[Any]) -> dict[str, Any]:
     stability, near = estimator.stability_, estimator.near_miss_
-    features = getattr(estimator, "feature_names_in_", None)
-    names = {"item_names": estimator._item_names, "feature_names": features, "row_names": estimator.row_names_}
+    names = {"feature_names": getattr(estimator, "feature_names_in_", None), "row_names": estimator.row_names_}
     return {
         "format": FORMAT,
         "version": VERSION,
         "estimator": kind,
         "parameters": _plain_parameters(estimator, kind),
         "classes": {"labels": labels.tolist(), "dtype": _label_type(labels)},
+        "item_names": None if estimator._item_names is None else [*map(_plain_name, estimator._item_names.tolist())],
         **{name: None if values is None else values.tolist() for name, values in names.items()},
         "about": estimator.about_,
         "preparation": None if estimator.preparation_ is None else estimator.preparation_.to_dict(),
@@ -125,6 +125,11 @@ def _header(estimator: Any, kind: str, labels: NDArray[Any]) -> dict[str, Any]:
         "items": estimator._items.components.shape[1],
         **{name: np.asarray(getattr(estimator, name)).item() for name in (*_WHOLE_NUMBERS, *_NUMBERS)},
     }
+
+
+def _plain_name(name: Any) -> str | int:
+    """Return the name of a column, which may be its number; a truth value, or a number without end, is text."""
+    return name if type(name) is int and abs(name) <= MAX_NUMBER else str(name)
 
 
 def _label_type(labels: NDArray[Any]) -> str:
@@ -183,7 +188,7 @@ def read_model(path: str | PathLike[str], kinds: Mapping[str, Callable[..., Any]
         try:
             return _read(stream, kinds)
         except TooLarge as error:
-            reason = f"is refused: {error}; ask for a file that model.save wrote, or take a machine with more memory"
+            reason = f"is refused: {error}"
         except BadArchive as error:
             reason = f"is damaged or not a saltmine model ({error}); load takes a complete file that model.save wrote"
         except SchemaError as error:

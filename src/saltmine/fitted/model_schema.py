@@ -31,6 +31,8 @@ from saltmine.parameters import RUN_PARAMETERS
 
 #: Characters of a name of an item or a row, of a label or the name of a group, and of a title.
 MAX_NAME, MAX_LABEL, MAX_TITLE = 1_000_000, 1_000_000, 10_000
+#: Largest number that may stand for the name of a column.
+MAX_NUMBER = 10**18
 #: Most classes, and most patterns.
 MAX_CLASSES, MAX_PATTERNS = 100_000, 1_000_000
 _MAX_SIZE = 10**12
@@ -157,7 +159,7 @@ HEADER = record(
         "estimator": choice(*PARAMETERS),
         "parameters": any_object(),
         "classes": record({"labels": list_of(_LABEL, 1, MAX_CLASSES), "dtype": choice(*LABEL_TYPES)}),
-        "item_names": none_or(either(texts(MAX_NAME), list_of(either(text(MAX_NAME), whole(-(10**18), 10**18))))),
+        "item_names": none_or(either(texts(MAX_NAME), list_of(either(text(MAX_NAME), whole(-MAX_NUMBER, MAX_NUMBER))))),
         "feature_names": none_or(texts(MAX_NAME)),
         "row_names": none_or(texts(MAX_NAME)),
         "about": record(ABOUT, optional=ABOUT),
