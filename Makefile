@@ -8,7 +8,7 @@ NATIVE := $(wildcard native/*.cpp native/*.hpp) native/build.py
 READY := $(VENV)/.dev $(VENV)/.native
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint fuzz mutants bench bench-quick bench-speed bench-scale bench-methods bench-trust reproduce results-page same-models wheel-check clean
+.PHONY: help demo test test-fast lint bench bench-quick bench-speed bench-scale bench-methods reproduce results-page same-models wheel-check clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -49,21 +49,6 @@ lint: $(VENV)/.dev ## Check style, types, and that layers import only from layer
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# How long, from which seed on, and on how many cores: make fuzz FUZZ_SECONDS=3600 FUZZ_SEED=7 FUZZ_JOBS=2
-FUZZ_SECONDS ?= 300
-FUZZ_SEED ?= 0
-FUZZ_JOBS ?= 1
-
-fuzz: $(READY) ## Read changed files of all formats; what goes wrong is kept in fuzz/findings
-	$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --jobs $(FUZZ_JOBS)
-
-# How many small changes of every group and language are tried: make mutants MUTANTS=300
-MUTANTS ?= 100
-
-mutants: $(READY) ## Change the code in small ways and see whether the tests notice (hours)
-	$(PIP) 'mutmut>=3.8,<4'
-	$(BIN)/python -m benchmarks.mutants --sample $(MUTANTS)
-
 # Where the text matrices of benchmarks/text.py are, if anywhere: make bench TEXT=folder
 TEXT ?=
 
@@ -99,9 +84,6 @@ bench-scale: $(READY) ## Measure how time and memory grow, and the cluster's ove
 
 bench-methods: $(READY) ## Compare all methods on the paper's default matrices (about half an hour)
 	$(BIN)/python -m benchmarks.methods -o out/methods.csv
-
-bench-trust: $(READY) ## Measure what must not happen: damaged files, kills, little time and memory (hours)
-	$(BIN)/python -m benchmarks.trust $(if $(DATA),--data $(DATA)) --resume
 
 # Which experiment of the paper, and its options: make reproduce EXPERIMENT=noise OPTIONS="--quick --jobs 2"
 EXPERIMENT ?= --help

@@ -174,7 +174,6 @@ std::size_t Search::side_by_side(Team& team, const std::vector<Move>& moves, Try
         // What comes behind a move that changed the model will be tried again.
         for (std::size_t k = next++; k < moves.size() && k < first; k = next++) {
             if (thread == 0) watch_.look();
-            if (deadline.is_past()) break;
             if (!attempt(*copy, moves[k])) continue;
             changed_at[thread] = k;
             std::size_t known = first;
@@ -196,7 +195,6 @@ void Search::in_order(Team& team, const std::vector<Move>& moves, Still still, B
     const std::size_t most = team.size() > 1 ? team.size() * MOVES_PER_THREAD : 1;
     for (std::size_t next = 0; next < moves.size();) {
         watch_.look();
-        if (deadline.is_over()) return;
         std::vector<Move> batch;
         std::vector<std::size_t> places;
         std::size_t place = next;
@@ -245,7 +243,7 @@ void Search::refit(Team& team, bool trim) {
         in_order(
             team, waiting, [](Int) { return true; }, [](Int) {},
             [trim](Search& on, Int s) { return on.refit_one(s, trim); }, [&](Int s) { changed.push_back(s); });
-        if (changed.empty() || deadline.was_over()) return;
+        if (changed.empty()) return;
         // Whoever shares cells with a pattern that changed may change as well.
         waiting = touched(changed);
         trim = false;
@@ -470,9 +468,6 @@ void Search::screen(Team& team, Matrix<const Word> starts, Array<double> lengths
     FitRule rule{reinterpret_cast<const bool*>(may_alter.data()), false, SCREENING_ROUNDS};
     std::atomic<Int> next{0};
     std::atomic<bool> ended{false};
-    // What is not looked at in time is no candidate.
-    std::fill(lengths.begin(), lengths.end(), INF);
-    std::fill(evidence.begin(), evidence.end(), -INF);
     team.run([&](Int thread) {
         PatternFit fitting(model);
         for (Int k = next++; k < starts.shape[0] && !ended; k = next++) {
@@ -483,9 +478,7 @@ void Search::screen(Team& team, Matrix<const Word> starts, Array<double> lengths
                     ended = true;
                     throw;
                 }
-                if (deadline.is_over()) ended = true;
             }
-            if (ended) break;
             Rows start(starts.at(k).begin(), starts.at(k).end());
             lengths[k] = fitting.fit(model, s, start, rule);
             evidence[k] = lengths[k] < length ? evidence_of(fitting.rows, fitting.items, -1, false) : -INF;

@@ -111,7 +111,7 @@ def compare(
         Independent runs of the methods with random starts, of which the best model is kept.
     random_state : int
     max_time : float, optional
-        Time limit in seconds for each of the methods that have one: C-Salt, Primp and DiffNorm, which may take long.
+        Time limit in seconds for DiffNorm, which may take long.
     binarize, item_names, row_names, verbose
         As in `CSalt` and its ``fit``.
     on_result : callable, optional

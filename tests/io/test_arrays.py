@@ -271,7 +271,7 @@ BROKEN_MTX = {
     "sizes are words": (SPARSE + "two 2 1\n1 1 1\n", {}, ["line 2", "numbers of rows"]),
     "size missing": (SPARSE + "2 2\n1 1 1\n", {}, ["line 2", "numbers of rows"]),
     "cut off": (SPARSE + "2 2 3\n1 1 1\n", {}, ["there are 1 entries", "line 2", "3"]),
-    "too long": (SPARSE + "2 2 1\n1 1 1\n2 2 1\n", {}, ["there are more than 1 entries", "not 1 as in line 2"]),
+    "too long": (SPARSE + "2 2 1\n1 1 1\n2 2 1\n", {}, ["there are 2 entries", "1"]),
     "row too large": (SPARSE + "2 2 1\n3 1 1\n", {}, ["line 3", "row 3 and column 1 are outside of 2 rows"]),
     "counted from 0": (SPARSE + "2 2 2\n1 1 1\n1 0 1\n", {}, ["line 4", "column 0 are outside"]),
     "word for a value": (SPARSE + "2 2 2\n1 1 1\n2 2 x\n", {}, ["line 4", "'x' is not a whole number"]),

@@ -34,15 +34,12 @@ def take_samples_of(n_items, monkeypatch):
 
 @pytest.fixture
 def searches(monkeypatch):
-    """Return a list that gets an entry, the size of the sample to the next hundred, at every search of a sample.
-
-    Columns are drawn each by itself, so there may be a few more or less.
-    """
+    """Return a list that gets an entry, the size of the sample, at every search of a sample."""
     made = []
 
     def draw(*arguments):
         sample = original(*arguments)
-        made.append(100 * round(int(sample.copies.sum()) / 100))
+        made.append(len(sample))
         return sample
 
     original = wide._draw

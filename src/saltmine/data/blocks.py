@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,8 @@ COLUMN_BLOCK_CELLS, ROW_BLOCK_CELLS = 1 << 24, 1 << 23
 # Rows of such a block for every class there is: it counts every item by class, so short blocks of many classes count
 # more cells than they have.
 ROWS_PER_CLASS = 256
+# Places where some rows of lazy data are read.
+WINDOWS = 8
 
 
 def column_sources(data: LazyMatrix | BinaryMatrix, client: Client | None, binarize: float | None) -> Sequence[Any]:
@@ -77,20 +78,22 @@ def read_whole(data: LazyMatrix | BinaryMatrix, binarize: float | None, client: 
     return _read(data.sources(0, data.edges(0), binarize), client)
 
 
-def read_rows(
-    data: LazyMatrix | BinaryMatrix, rows: Indices, binarize: float | None, client: Client | None = None
-) -> BinaryMatrix:
-    """Return these rows in this memory; of lazy data only the chunks that have any are read."""
+def read_some(
+    data: LazyMatrix | BinaryMatrix, count: int, binarize: float | None, client: Client | None = None
+) -> tuple[BinaryMatrix, Indices]:
+    """Return about so many rows in this memory, always the same, and their numbers; of lazy data in a few windows."""
+    m, rng = data.shape[0], np.random.default_rng(0)
     if not isinstance(data, LazyMatrix):
-        return data[rows]
-    # An optional extra, which lazy data comes from.
-    from dask import delayed
-
-    numbers = np.sort(rows)
-    parts = zip(data.sources(0, data.row_edges, binarize), pairwise(data.row_edges), strict=True)
-    own = [(part, numbers[(begin <= numbers) & (numbers < end)] - begin) for part, (begin, end) in parts]
-    whole = _read([delayed(getitem)(part, places) for part, places in own if len(places)], client)
-    return whole[np.searchsorted(numbers, rows)]
+        rows = np.sort(rng.permutation(m)[:count])
+        return data[rows], rows
+    if m <= count:
+        return read_whole(data, binarize, client), np.arange(m)
+    size = -(-count // WINDOWS)
+    parts = [slice(m * k // WINDOWS, m * (k + 1) // WINDOWS) for k in range(WINDOWS)]
+    begins = [int(rng.integers(part.start, max(part.stop - size, part.start) + 1)) for part in parts]
+    windows = [(begin, min(begin + size, part.stop)) for begin, part in zip(begins, parts, strict=True)]
+    sources = [source for window in windows for source in data.sources(0, window, binarize)]
+    return _read(sources, client), np.concatenate([np.arange(*window) for window in windows])
 
 
 def _read(sources: list[Any], client: Client | None) -> BinaryMatrix:

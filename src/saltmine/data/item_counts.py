@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from saltmine.arrays import Bools, Indices, Ints
 from saltmine.data.binary_model import BinaryModel
-from saltmine.data.order import Order, inverse
 
 if TYPE_CHECKING:
     # Compiled code, which fitted models do without.
@@ -126,23 +125,6 @@ class ItemCounts:
         is_empty = int((self.item_of < 0).any())
         first = np.unique(self.item_of, return_index=True)[1][is_empty:]
         return first, np.bincount(self.item_of[self.item_of >= 0])
-
-    def in_order(self, order: Order) -> ItemCounts:
-        """Return the figures with columns, and classes, in another order."""
-        item_of = self.item_of if order.items is None else self.item_of[order.items]
-        if order.classes is None:
-            return replace(self, item_of=item_of)
-        pattern, item, owner = entries(self.components, self.alterations)
-        # The shared part, number -1, stays.
-        new_owner = np.append(inverse(order.classes), -1)[owner]
-        return replace(
-            self,
-            item_of=item_of,
-            alterations=self.alterations[order.classes],
-            item_counts=self.item_counts[order.classes],
-            noise_counts=self.noise_counts[order.classes],
-            hits=self.hits[order.classes][:, np.lexsort((item, new_owner, pattern))],
-        )
 
     def unfold(self, figures: NDArray[Any]) -> NDArray[Any]:
         """Give every column the figure of its item, on the last axis; none, or zero, to those without ones."""

@@ -77,7 +77,6 @@ class DaskExecutor(BlockExecutor[Block]):
         self._futures: dict[int, Future] = {}
         self._places: dict[int, _Place] = {}
         self._log: list[BlockCall] = []
-        self._arranged = 0
         self._n_workers, self.n_rebuilt = 1, 0
         try:
             self._make(range(len(self)))
@@ -90,11 +89,7 @@ class DaskExecutor(BlockExecutor[Block]):
 
     def clear_log(self) -> None:
         """Forget the updates so far, because the next one sets the whole state of every block anew."""
-        self._log = self._log[: self._arranged]
-
-    def _arrange(self, call: BlockCall) -> None:
-        self._call(call, changes=True)
-        self._arranged = len(self._log)
+        self._log = []
 
     def close(self) -> None:
         """Let go of the blocks: Dask frees them on the workers."""

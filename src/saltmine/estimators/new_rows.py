@@ -28,7 +28,6 @@ from saltmine.fitted.encoding import (
     shared_codes,
 )
 from saltmine.fitted.features import Altered, altered_parts, feature_names, has_most
-from saltmine.names import quoted, shorten
 
 
 def _knows_classes(model: NewRows) -> bool:
@@ -277,6 +276,6 @@ class NewRows(TransformerMixin):
         given, numbers = class_numbers(y, n_rows)
         unknown = [label for label in given.tolist() if label not in set(self.classes_.tolist())]
         if unknown:
-            known = shorten(", ".join(map(quoted, self.classes_.tolist())), 400)
-            raise ValueError(f"y holds the label {quoted(unknown[0])}, which the model has not seen; it knows {known}.")
+            known = ", ".join(repr(label) for label in self.classes_.tolist())
+            raise ValueError(f"y holds the label {unknown[0]!r}, which the model has not seen; it knows {known}.")
         return np.searchsorted(self.classes_, given)[numbers]

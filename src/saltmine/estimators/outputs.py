@@ -235,23 +235,13 @@ class Outputs(BaseEstimator):
         groups: Indices | None,
     ) -> Iterator[Bools]:
         """Fit on rows drawn anew, time after time, and yield what the patterns carry."""
-        # Compiled code, which would slow the import.
-        from saltmine.data.canonical import canonical_order
-        from saltmine.data.stacking import Labels
-
         numbers = np.searchsorted(self.classes_, labels)
-        # Rows are drawn as they stand when sorted by content, so that their order makes no difference.
-        order = canonical_order(rows, numbers, len(self.classes_), groups, self._item_names)
-        rows, labels = rows[order.sort_rows(np.arange(len(labels)))], order.sort_rows(labels)
-        numbers = Labels(numbers, len(self.classes_)).sort(order).numbers
-        groups = None if groups is None else order.sort_groups(groups)
         quiet = {"binarize": None, "verbose": 0, "callback": None}
-        known = self.get_params(deep=False)
-        quiet |= {"checkpoint": None} if "checkpoint" in known else {}
+        random = "random_state" in self.get_params(deep=False)
         for done in range(1, refits + 1):
             drawn = bootstrap_rows(numbers, rng, groups)
             again = clone(self).set_params(**quiet)
-            if "random_state" in known:
+            if random:
                 again.set_params(random_state=int(rng.integers(np.iinfo(np.int32).max)))
             again.fit(rows[drawn], labels[drawn], groups=self._drawn_groups(groups, drawn))
             if on_refit is not None:

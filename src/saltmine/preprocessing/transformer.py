@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from saltmine.names import check_distinct, quoted
+from saltmine.names import check_distinct
 from saltmine.parameters import check_choice, check_count
 from saltmine.preprocessing.columns import (
     AtLeast,
@@ -157,9 +157,7 @@ class Prepare(TransformerMixin, BaseEstimator):
         given = {str(column): list(cuts) for column, cuts in (self.thresholds or {}).items()}
         for name in given:
             if name not in frame.columns:
-                raise ValueError(
-                    f"There is no column {quoted(name)} to cut at thresholds; check its name in the table."
-                )
+                raise ValueError(f"There is no column {name!r} to cut at thresholds; check its name in the table.")
 
         def choose(column: Column) -> Encoder:
             self._reject_missing(column)
@@ -189,12 +187,12 @@ class Prepare(TransformerMixin, BaseEstimator):
         check_choice("cuts", self.cuts, tuple(CUTS))
         check_choice("missing", self.missing, (ERROR, ITEM, IGNORE))
         if not isinstance(self.thresholds, Mapping | None):
-            raise ValueError(f"thresholds must be a dict such as {{'age': [18, 60]}}, not {quoted(self.thresholds)}.")
+            raise ValueError(f"thresholds must be a dict such as {{'age': [18, 60]}}, not {self.thresholds!r}.")
         for column, cuts in (self.thresholds or {}).items():
             numbers = isinstance(cuts, Sequence) and not isinstance(cuts, str) and len(cuts) > 0
             if not numbers or not all(isinstance(cut, Real) and np.isfinite(cut) for cut in cuts):
                 allowed = "a list of numbers such as [18, 60]"
-                raise ValueError(f"The thresholds of {quoted(column)} must be {allowed}, not {quoted(cuts)}.")
+                raise ValueError(f"The thresholds of {column!r} must be {allowed}, not {cuts!r}.")
 
     # ------------------------------------------------------------------ rows
 
@@ -223,9 +221,7 @@ class Prepare(TransformerMixin, BaseEstimator):
         missing = [column for column in wanted if column not in frame.columns]
         if missing:
             more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-            raise ValueError(
-                f"The column {quoted(missing[0])}{more} is missing; new data needs all columns of the fit."
-            )
+            raise ValueError(f"The column {missing[0]!r}{more} is missing; new data needs all columns of the fit.")
         frame = frame[wanted]
         return frame, _each(self._encode, _columns(frame), self._encoders)
 
@@ -241,7 +237,7 @@ class Prepare(TransformerMixin, BaseEstimator):
         if self.missing == ERROR and column.missing is not None:
             gaps = np.flatnonzero(column.missing)
             more = f" (and {len(gaps) - 1:,} more rows)" if len(gaps) > 1 else ""
-            problem = f"Column {quoted(column.name)} has no value in row {gaps[0]}{more}, counted from 0"
+            problem = f"Column {column.name!r} has no value in row {gaps[0]}{more}, counted from 0"
             choices = "missing='item' for an item of its own or missing='ignore' for none (--missing item or ignore)"
             raise ValueError(f"{problem}; choose {choices}, or fill the gaps.")
 

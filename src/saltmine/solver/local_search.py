@@ -8,8 +8,7 @@ sets of the cells that are covered once and twice, so no move costs more for the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from saltmine import native
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts
 from saltmine.data.bits import BitMatrix, count_bits
-from saltmine.deadline import Deadline
 from saltmine.mdl.class_tests import size_strata
 from saltmine.mdl.correction import correct
 from saltmine.mdl.evidence import is_typical
@@ -50,22 +48,12 @@ class LocalSearch:
         is below.
     n_threads : int
         Moves are tried by so many threads; the result does not depend on it.
-    deadline : Deadline, optional
-        Moves end when it is over; what they have done until then stays. Tests take the time that they take.
     """
 
     def __init__(
-        self,
-        bits: BitMatrix,
-        model: BinaryModel,
-        *,
-        alterations: bool = True,
-        alpha: float = 0.01,
-        n_threads: int = 1,
-        deadline: Deadline | None = None,
+        self, bits: BitMatrix, model: BinaryModel, *, alterations: bool = True, alpha: float = 0.01, n_threads: int = 1
     ) -> None:
         self.bits = bits
-        self.deadline = deadline or Deadline()
         self.log_alpha = float(np.log(alpha))
         self._n_threads = n_threads
         self.data = make_data(bits)
@@ -141,25 +129,7 @@ class LocalSearch:
         found = BinaryModel(X.T.copy(), V.transpose(1, 2, 0).copy(), self.bits.layout.unpack(usage).T.copy())
         return drop_idle_parts(found, self.bits.blocks)
 
-    def state(self) -> Words:
-        """Return the whole state, also what was tried in vain."""
-        words: Words = native.search_save(self._search)
-        return words
-
-    def restore(self, state: Words) -> None:
-        """Go on from a state of a search in the same data; this one must be without patterns."""
-        native.search_load(self._search, state)
-
     # ------------------------------------------------------------ one move
-
-    def _in_time(self, moves: Callable[..., Any], *arguments: Any) -> Any:
-        """Call compiled moves, which end when the time is over."""
-        if not self.deadline.is_set:
-            return moves(self._search, *arguments)
-        native.search_set_deadline(self._search, *self.deadline.for_loops())
-        found = moves(self._search, *arguments)
-        self.deadline.after_loops(*native.search_deadline(self._search))
-        return found
 
     def _put(self, s: int, rows: Words, carry: Bools) -> None:
         native.search_put(self._search, s, rows, carry)
@@ -231,11 +201,11 @@ class LocalSearch:
         ``trim`` takes, the first time, also patterns that lose up to a quarter of what they save: a rounded model has
         rows and items that pay in f and show nothing.
         """
-        self._in_time(native.search_refit, trim)
+        native.search_refit(self._search, trim)
 
     def merge(self) -> bool:
         """Try overlapping pairs of patterns as one, the most similar first; the typical row is apart."""
-        return bool(self._in_time(native.search_merge))
+        return bool(native.search_merge(self._search))
 
     def _try_without(self, s: int) -> bool:
         """Try to drop a pattern and let those that share its rows or items take over, before f is compared."""
@@ -246,7 +216,7 @@ class LocalSearch:
 
         They become a pattern of their own, join the pattern whose items are most like theirs, or stop using any.
         """
-        return bool(self._in_time(native.search_split))
+        return bool(native.search_split(self._search))
 
     def _count_items(self, carried: Bools) -> int:
         return int(self.data.costs.weights @ carried)
@@ -264,8 +234,6 @@ class LocalSearch:
         most so many patterns, some have to stay together.
         """
         for s in self.patterns():
-            if self.deadline.is_over():
-                return
             # However much classes add to it, the typical row stays one.
             if self.is_typical(s):
                 continue
@@ -475,21 +443,14 @@ class LocalSearch:
         ``limit`` is the number of patterns above which none is added. Without ``by_similarity`` only rows are looked at
         that many items share exactly.
         """
-        starts = seed_rows(
-            self.bits,
-            self._open_ones(),
-            max_n,
-            rng,
-            by_similarity=by_similarity,
-            n_threads=self._n_threads,
-            seconds=self.deadline.for_loops()[0],
-        )
+        threads = self._n_threads
+        starts = seed_rows(self.bits, self._open_ones(), max_n, rng, by_similarity=by_similarity, n_threads=threads)
         lengths, evidence = np.empty(len(starts)), np.empty(len(starts))
-        self._in_time(native.search_screen, starts, lengths, evidence)
+        native.search_screen(self._search, starts, lengths, evidence)
         promising = np.flatnonzero((lengths < self.length) & (evidence >= -self.log_alpha))
         added = False
         for k in promising[np.argsort(lengths[promising], kind="stable")]:
-            if (limit is not None and self.count_found() >= limit) or self.deadline.is_over():
+            if limit is not None and self.count_found() >= limit:
                 break
             added |= self.replace([], [starts[k]], test=True)
         return added
@@ -503,7 +464,7 @@ class LocalSearch:
         c = len(self.bits.blocks)
         least, added = float(np.log(c)) - self.log_alpha, False
         for contrast in find_contrasts(self.data, self._open_ones(), least):
-            if (limit is not None and self.count_found() >= limit) or self.deadline.is_over():
+            if limit is not None and self.count_found() >= limit:
                 break
             carry = np.repeat(contrast.items[None], c, axis=0)
             start = np.bitwise_and.reduce(self.data.columns[contrast.items], axis=0)

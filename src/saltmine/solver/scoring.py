@@ -122,8 +122,7 @@ def collect(
 ) -> Found:
     """Return the model of a search in memory with its scores and the counts that the tables need.
 
-    The search knew the classes of ``data``, which may be one; the counts are by those of ``labels``. The rows are
-    sorted by their content.
+    The search knew the classes of ``data``, which may be one; the counts are by those of ``labels``.
     """
     model, null = solution.model, null_length(bits)
     carriers = find_carriers(bits, model)[data.row_of]
@@ -141,6 +140,4 @@ def collect(
     # Without patterns the same to the last digit, whatever summed it up.
     length = solution.length if model.rank else null
     run = solution.score, solution.n_iter, solution.history
-    return Found(
-        length, *run, null, scores, items, usage, labels.count(carriers), np.arange(len(usage)), solution.finished
-    )
+    return Found(length, *run, null, scores, items, usage, labels.count(carriers))

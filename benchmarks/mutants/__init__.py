@@ -1,1 +1,0 @@
-"""Small changes of the code, one at a time, which the tests should notice."""
