@@ -8,7 +8,7 @@ NATIVE := $(wildcard native/*.cpp native/*.hpp) native/build.py
 READY := $(VENV)/.dev $(VENV)/.native
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint bench bench-quick bench-speed bench-scale bench-methods reproduce results-page same-models wheel-check clean
+.PHONY: help demo test test-fast lint fuzz mutants bench bench-quick bench-speed bench-scale bench-methods bench-trust bench-pages reproduce results-page shown-outputs same-models wheel-check clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -24,9 +24,13 @@ $(VENV)/.report: $(VENV)/.made pyproject.toml hatch_build.py
 	$(PIP) -e '.[report]'
 	@touch $@ $(VENV)/.native
 
+$(VENV)/.docs: $(VENV)/.made pyproject.toml hatch_build.py
+	$(PIP) -e '.[docs]'
+	@touch $@ $(VENV)/.report $(VENV)/.native
+
 $(VENV)/.dev: $(VENV)/.made pyproject.toml hatch_build.py
 	$(PIP) -e '.[dev]'
-	@touch $@ $(VENV)/.report $(VENV)/.native
+	@touch $@ $(VENV)/.report $(VENV)/.docs $(VENV)/.native
 
 # Sources that have changed since are compiled; where the system has no compiler, one is installed.
 $(VENV)/.native: $(NATIVE) | $(VENV)/.made
@@ -48,6 +52,21 @@ lint: $(VENV)/.dev ## Check style, types, and that layers import only from layer
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# How long, from which seed on, and on how many cores: make fuzz FUZZ_SECONDS=3600 FUZZ_SEED=7 FUZZ_JOBS=2
+FUZZ_SECONDS ?= 300
+FUZZ_SEED ?= 0
+FUZZ_JOBS ?= 1
+
+fuzz: $(READY) ## Read changed files of all formats; what goes wrong is kept in fuzz/findings
+	$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --jobs $(FUZZ_JOBS)
+
+# How many small changes of every group and language are tried: make mutants MUTANTS=300
+MUTANTS ?= 100
+
+mutants: $(READY) ## Change the code in small ways and see whether the tests notice (hours)
+	$(PIP) 'mutmut>=3.8,<4'
+	$(BIN)/python -m benchmarks.mutants --sample $(MUTANTS)
 
 # Where the text matrices of benchmarks/text.py are, if anywhere: make bench TEXT=folder
 TEXT ?=
@@ -85,6 +104,9 @@ bench-scale: $(READY) ## Measure how time and memory grow, and the cluster's ove
 bench-methods: $(READY) ## Compare all methods on the paper's default matrices (about half an hour)
 	$(BIN)/python -m benchmarks.methods -o out/methods.csv
 
+bench-trust: $(READY) ## Measure what must not happen: damaged files, kills, little time and memory (hours)
+	$(BIN)/python -m benchmarks.trust $(if $(DATA),--data $(DATA)) --resume
+
 # Which experiment of the paper, and its options: make reproduce EXPERIMENT=noise OPTIONS="--quick --jobs 2"
 EXPERIMENT ?= --help
 OPTIONS ?=
@@ -92,11 +114,22 @@ OPTIONS ?=
 reproduce: $(READY) ## Run an experiment of the paper; without EXPERIMENT=..., list them
 	$(BIN)/python -m experiments $(EXPERIMENT) $(OPTIONS)
 
-results-page: $(READY) ## Write docs/results.md from the runs stored in experiments/results
+results-page: $(READY) ## Write docs/benchmarks/experiment_results.md from the runs stored in experiments/results
 	$(BIN)/python -m experiments.results_page
+
+shown-outputs: $(READY) ## Write what the commands and the code in README and docs print into them
+	$(BIN)/python -m tests.helpers.documents
+
+bench-pages: $(READY) ## Write the tables of the benchmark pages from the runs stored in benchmarks/results
+	$(BIN)/python -m benchmarks.pages
 
 same-models: $(READY) ## Digest all fitted arrays, and compare with BEFORE=file; see CONTRIBUTING
 	$(BIN)/python -m benchmarks.same_models $(if $(BEFORE),--compare $(BEFORE),-o out/models.json)
+
+# Warnings are errors. Pages that no longer exist must not stay, so the old site goes first.
+docs: $(VENV)/.docs $(VENV)/.native ## Build the documentation in docs/_build/html (some minutes; tutorials are run)
+	rm -rf docs/_build/html docs/gallery docs/reference/generated docs/reference/used_in
+	$(BIN)/python -m sphinx -b html -W -n --keep-going -j 2 docs docs/_build/html
 
 wheel-check: $(VENV)/.dev ## Install the wheel into an empty environment and time its import
 	$(BIN)/python -m benchmarks.wheel

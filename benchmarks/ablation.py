@@ -25,7 +25,7 @@ from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.mdl import code_length
 from saltmine.metrics import alteration_recall, class_rank, f_measure
-from saltmine.solver import mdl_search
+from saltmine.solver import relaxed_start
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.relaxed import accelerated
 from saltmine.solver.relaxed.accelerated import AcceleratedDescent
@@ -61,14 +61,14 @@ def _changed(*changes: tuple[Any, str, Any]) -> Callable[[], Any]:
 
 VARIANTS: dict[str, Callable[[], Any]] = {
     "all of it": _changed(),
-    "no relaxed start": _changed((mdl_search, "START_FACTOR", 0.0), (mdl_search, "START_MORE", 0)),
-    "start at twice the rank": _changed((mdl_search, "START_FACTOR", 3.0)),
-    "no growing penalty": _changed((mdl_search, "RAMP", 1)),
+    "no relaxed start": _changed((relaxed_start, "START_FACTOR", 0.0), (relaxed_start, "START_MORE", 0)),
+    "start at twice the rank": _changed((relaxed_start, "START_FACTOR", 3.0)),
+    "no growing penalty": _changed((relaxed_start, "RAMP", 1)),
     "no inertia": _changed((accelerated, "MAX_INERTIA", 0.0)),
     "one step per class (spectral norm)": _changed((AcceleratedDescent, "_steps", _spectral_steps)),
-    "rounding at one half": _changed((mdl_search, "_round", _round_at_half)),
+    "rounding at one half": _changed((relaxed_start, "_round", _round_at_half)),
     "unweighted cross term": _changed(
-        (code_length, "cross_weights", _unweighted), (mdl_search, "cross_weights", _unweighted)
+        (code_length, "cross_weights", _unweighted), (relaxed_start, "cross_weights", _unweighted)
     ),
     "no refit": _changed((LocalSearch, "refit", lambda self, trim=False: None)),
     "no merge": _changed((LocalSearch, "merge", lambda self: False)),

@@ -114,11 +114,15 @@ def show(name: str, part: Part, rows: list[Row], markdown: bool) -> None:
     if not rows:
         print(f"{name}: no runs.")
         return
-    columns, lines = table_of(part, rows)
+    print_lines(part.title, *table_of(part, rows), markdown)
+
+
+def print_lines(title: str, columns: list[str], lines: list[list[str]], markdown: bool) -> None:
+    """Print a table."""
     if markdown:
-        print(f"{part.title}:\n\n{markdown_table(columns, lines)}\n")
+        print(f"{title}:\n\n{markdown_table(columns, lines)}\n")
         return
-    shown = Table(*columns, title=part.title)
+    shown = Table(*columns, title=title)
     for line in lines:
         shown.add_row(*line)
     Console(width=110).print(shown)

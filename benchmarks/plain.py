@@ -37,7 +37,7 @@ def penalty(x: Floats) -> float:
 
 
 def objective(D: Many, X: Floats, V: Many, Y: Many, u: Floats, mu: float) -> float:
-    """Return F plus the binary penalties, term by term as docs/paper.md states them."""
+    """Return F plus the binary penalties, term by term as docs/method/objective.md states them."""
     used = sum(Ya.sum(axis=0) for Ya in Y)
     r = X.shape[1]
     error = sum(((Da - Ya @ (X + Va).T) ** 2).sum() for Da, Ya, Va in zip(D, Y, V, strict=True))

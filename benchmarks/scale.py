@@ -1,6 +1,6 @@
 """How time and memory of a fit grow with columns and with rows, and what a genome of full size takes.
 
-    python -m benchmarks.scale                       # growth, written to docs/scaling.csv and docs/scaling.png
+    python -m benchmarks.scale                       # growth, written to out/scaling.csv and out/scaling.png
     python -m benchmarks.scale --quick               # without the largest sizes
     python -m benchmarks.scale --genome FOLDER       # a simulated genome: matrix.npz, samples.tsv, truth.*
 
@@ -187,7 +187,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="leave out the three largest sizes")
     parser.add_argument("--genome", type=Path, help="folder of a simulated genome")
     parser.add_argument("--seeds", type=int, default=3, help="fits of the genome")
-    parser.add_argument("-o", "--output", type=Path, default=Path("docs"), help="folder for table and picture")
+    parser.add_argument("-o", "--output", type=Path, default=Path("out"), help="folder for table and picture")
     parser.add_argument("--measure", nargs=2, metavar=("KIND", "SIZE"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:

@@ -32,7 +32,7 @@ The measures are:
 
 `algorithm="paper"` is C-Salt as published.
 Primp is the related method without classes.
-Dbssl is the method that the paper compares with (docs/methods.md).
+Dbssl is the method that the paper compares with.
 Two methods are compared on the matrices that both were run on, to three digits."""
 #: Methods beside each other in a table.
 METHODS_PER_TABLE = 5

@@ -1,4 +1,4 @@
-"""The page of all experiments, docs/results.md, from stored runs.
+"""The page of all experiments, docs/benchmarks/experiment_results.md, from stored runs.
 
     python -m experiments all --data FOLDER -o experiments/results    # hours on two cores
     python -m experiments.results_page
@@ -23,11 +23,12 @@ from experiments.text_page import verdict
 from saltmine.cli.output import markdown_table
 
 ROOT = Path(__file__).parents[1]
-RUNS, DOCS, PICTURES = ROOT / "experiments" / "results", ROOT / "docs", "results"
+RUNS, DOCS = ROOT / "experiments" / "results", ROOT / "docs" / "benchmarks"
+PAGE, PICTURES = "experiment_results.md", "results"
 
 
 def write_page(runs: Path, docs: Path) -> None:
-    """Write results.md and its pictures into the folder of the documents."""
+    """Write the page and its pictures into the folder of the documents."""
     rows = {name: Store(runs / name, name).rows for name in EXPERIMENTS}
     pictures = docs / PICTURES
     pictures.mkdir(parents=True, exist_ok=True)
@@ -40,8 +41,8 @@ def write_page(runs: Path, docs: Path) -> None:
         else:
             print(f"{name}: no runs in {runs / name}; it is left out.")
     page = "\n\n".join([_introduction(rows), *sections])
-    (docs / "results.md").write_text(page, encoding="utf-8")
-    print(f"{docs / 'results.md'} and the pictures in {pictures} are written.")
+    (docs / PAGE).write_text(page, encoding="utf-8")
+    print(f"{docs / PAGE} and the pictures in {pictures} are written.")
 
 
 def _introduction(rows: dict[str, list[Row]]) -> str:
@@ -51,7 +52,7 @@ def _introduction(rows: dict[str, list[Row]]) -> str:
         [
             "# Results of the paper's experiments",
             "This page is written by `python -m experiments.results_page` from stored runs; do not edit it.\n"
-            "[The paper's experiments](reproduce.md) describes the commands.\n"
+            "[The paper's experiments](experiments.md) describes the commands.\n"
             f"The {len(everything):,} fits were made with {code_versions(everything)}.",
             "## How C-Salt compares",
             "The table counts the points at which C-Salt is above / level with / below another method.\n"
@@ -89,7 +90,7 @@ def _section(name: str, page: str) -> str:
 
 def main() -> None:
     """Write the page."""
-    parser = argparse.ArgumentParser(description="Write docs/results.md from stored runs.")
+    parser = argparse.ArgumentParser(description="Write docs/benchmarks/experiment_results.md from stored runs.")
     parser.add_argument("runs", type=Path, nargs="?", default=RUNS, help="folder with a folder per experiment")
     parser.add_argument("--docs", type=Path, default=DOCS, help="folder for the page and its pictures")
     args = parser.parse_args()

@@ -34,6 +34,16 @@ void set_stored_bits(Stored matrix, Array<const Int> rows, Array<const Int> plac
     });
 }
 
+// Move the bit at from[j] of every column to to[j]; the new columns are empty.
+void move_bits(Matrix<const Word> columns, Array<const Int> from, Array<const Int> to, Matrix<Word> moved) {
+    for (Int i = 0; i < columns.shape[0]; ++i) {
+        for (Int j = 0; j < from.size(); ++j) {
+            const Word bit = columns(i, from[j] / 64) >> from[j] % 64 & 1;
+            moved(i, to[j] / 64) |= bit << to[j] % 64;
+        }
+    }
+}
+
 // Add what every item is worth to the sums, (64 W,), of the rows that have it, for some of the items.
 template <class T>
 void add_in_rows(Matrix<const Word> columns, Array<const bool> items, Array<const T> worth, Array<T> sums) {
@@ -80,6 +90,7 @@ void count_noise(Matrix<const Word> columns, Matrix<const Word> usage, Array<con
 using namespace saltmine;
 SALTMINE_EXPORT(set_bits)
 SALTMINE_EXPORT(set_stored_bits)
+SALTMINE_EXPORT(move_bits)
 SALTMINE_EXPORT(count_in_rows)
 SALTMINE_EXPORT(sum_in_rows)
 SALTMINE_EXPORT(count_noise)

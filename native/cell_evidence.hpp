@@ -29,6 +29,13 @@ public:
         return shown + std::log(product);
     }
 
+    // Of one cell in a row of these odds, as likely to be a one as that.
+    double of(bool one, double row_odds, double row_shift) const {
+        double of_cell = odds_ * row_odds;
+        if (of_cell >= highest_) return 0.0;
+        return std::log(1.0 + of_cell) + (one ? for_one_ - row_shift : for_zero_);
+    }
+
 private:
     double odds_, highest_, for_one_, for_zero_;
 };

@@ -17,6 +17,10 @@ struct Costs {
     Matrix<const double> cross;
     Array<const double> counted;
     Int n_items;
+    double unit;  // what all lengths are multiples of, a power of two
+
+    // The nearest multiple. Sums of them are exact, in any order.
+    double rounded(double length) const { return std::nearbyint(length / unit) * unit; }
 };
 
 template <>
@@ -26,7 +30,8 @@ struct From<Costs> {
         auto codes = From<Array<const double>>::take(from);
         auto cross = From<Matrix<const double>>::take(from);
         auto counted = From<Array<const double>>::take(from);
-        return {weights, codes, cross, counted, From<Int>::take(from)};
+        auto n_items = From<Int>::take(from);
+        return {weights, codes, cross, counted, n_items, From<double>::take(from)};
     }
 };
 

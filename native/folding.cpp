@@ -1,6 +1,7 @@
 // Keys of rows and columns by which identical ones are found, and the rows and columns that stay.
 //
 // A key has 128 bits: two words. Sums of words wrap around, as they are meant to.
+#include "bits.hpp"
 #include "stored.hpp"
 
 namespace saltmine {
@@ -57,6 +58,29 @@ void sum_stored(Stored rows, Numbers numbers, Keys keys) {
             for (Int k = starts[j]; k < starts[j + 1]; ++k) add(&keys(j, 0), &numbers(items[k], 0));
         }
     });
+}
+
+// Add the numbers of the items, (n, 2), to the keys of the places, (64 W, 2), at which they have ones.
+void add_bits_to_rows(Matrix<const Word> columns, Numbers numbers, Keys keys) {
+    for (Int i = 0; i < columns.shape[0]; ++i) {
+        for (Int w = 0; w < columns.shape[1]; ++w) {
+            for (Word left = columns(i, w); left != 0; left &= left - 1) {
+                add(&keys(64 * w + lowest_one(left), 0), &numbers(i, 0));
+            }
+        }
+    }
+}
+
+// Add the numbers of the places, (64 W, 2), to the keys of the items, (n, 2), that have ones there.
+void add_bits_to_columns(Matrix<const Word> columns, Numbers numbers, Keys keys) {
+    for (Int i = 0; i < columns.shape[0]; ++i) {
+        Word sums[2] = {keys(i, 0), keys(i, 1)};
+        for (Int w = 0; w < columns.shape[1]; ++w) {
+            for (Word left = columns(i, w); left != 0; left &= left - 1) add(sums, &numbers(64 * w + lowest_one(left), 0));
+        }
+        keys(i, 0) = sums[0];
+        keys(i, 1) = sums[1];
+    }
 }
 
 // At most half full, so that few places are looked at.
@@ -121,6 +145,8 @@ SALTMINE_EXPORT(add_dense)
 SALTMINE_EXPORT(sum_dense)
 SALTMINE_EXPORT(add_stored)
 SALTMINE_EXPORT(sum_stored)
+SALTMINE_EXPORT(add_bits_to_rows)
+SALTMINE_EXPORT(add_bits_to_columns)
 SALTMINE_EXPORT(number_keys)
 SALTMINE_EXPORT(count_chosen)
 SALTMINE_EXPORT(copy_chosen)

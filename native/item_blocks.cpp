@@ -406,7 +406,7 @@ private:
         Int errors = item_.errors_without();
         return item_length(data_.costs.counted, code, errors, plan_.log_total) -
                    item_length(data_.costs.counted, code, errors - most, plan_.log_total) >
-               code;
+               code - EVEN;
     }
 
     const Data& data_;
@@ -473,7 +473,7 @@ double evidence_of_item(const Data& data, const Plan& plan, const Item<FEW>& ite
             shown += data.row_weights[w] * of_cells.of(item.column()[w], cells, odds, shifts);
         }
     }
-    return shown;
+    return data.costs.rounded(shown);
 }
 
 // Add up the evidence of every pattern, and what f would be without it or what classes add to it.
@@ -515,7 +515,7 @@ void check_gains(const Data& data, const Plan& plan, Matrix<double> gains) {
 
 // What covering a one of an item saves.
 double worth_of(const Data& data, Int i, Int errors, double total) {
-    return data.costs.weights[i] * std::log(total / std::max(static_cast<double>(errors), 0.5));
+    return data.costs.weights[i] * data.costs.rounded(std::log(total / std::max(static_cast<double>(errors), 0.5)));
 }
 
 // Sum up for every pattern and row what using it saves, less its share of S, (R, 64 W).

@@ -7,6 +7,9 @@ namespace saltmine {
 
 // An item that half of the open cells or more have joins by f alone.
 constexpr double FREQUENT = 0.5;
+// Lengths that differ by less are equal but for their last digits. An item that saves what it costs joins: in data of
+// nothing but ones that is what all items do.
+constexpr double EVEN = 1e-6;
 // Nats by which an item must differ between the classes that carry it and the others.
 constexpr double DIFFERENCE = 1.0;
 
@@ -48,7 +51,7 @@ inline bool may_join(const ItemTerms& item, const ItemCells& cells, Int c) {
     if (most <= 0) return false;
     double saved = item_length(item.counted, item.code, item.errors, item.log_total) -
                    item_length(item.counted, item.code, item.errors - most, item.log_total);
-    return saved > item.code && at_most >= item.least;
+    return saved > item.code - EVEN && at_most >= item.least;
 }
 
 // Choose the classes that carry an item, (c,), by what shortens f most; return the errors with the pattern. ``some`` is
@@ -70,7 +73,7 @@ inline Int choose_carriers(const ItemTerms& item, const ItemCells& cells, Int c,
     auto length_with = [&](Int errors) { return item_length(item.counted, item.code, errors, item.log_total); };
     double best = length_with(item.errors);
     double length = length_with(item.errors - saved) + item.code;
-    if (length < best && evidence >= item.least) {
+    if (length < best + EVEN && evidence >= item.least) {
         best = length;
         left = item.errors - saved;
         for (Int a = 0; a < c; ++a) carriers[a] = true;

@@ -149,10 +149,36 @@ void choose_rows(Data data, Array<const double> gains, double price, Array<Word>
     }
 }
 
-// Fill in the evidence of every item, (n,): its cells in these rows against chance, which knows both margins.
+// The evidence of cells of one item by the sizes of their rows, rounded: sums of it do not depend on the order of rows,
+// nor on the blocks that these are in.
+class EvidenceBySize {
+public:
+    EvidenceBySize(const Costs& costs, Array<const double> shifts)
+        : costs_(costs), shifts_(shifts), known_(2 * shifts.size(), -1), values_(2 * shifts.size()) {}
+
+    double of(const CellEvidence& of_cells, Int item, Int size, bool one) {
+        const Int place = 2 * size + one;
+        if (known_[place] != item) {
+            known_[place] = item;
+            values_[place] = costs_.rounded(of_cells.of(one, std::exp(shifts_[size]), shifts_[size]));
+        }
+        return values_[place];
+    }
+
+private:
+    const Costs& costs_;
+    Array<const double> shifts_;
+    std::vector<Int> known_;  // the item that a value is of
+    std::vector<double> values_;
+};
+
+// Fill in the evidence of every item, (n,): its cells in these rows against chance, which knows both margins. Rows of
+// size k have the shift shifts[k]; sizes, (64 W,), are those of the rows.
 void item_evidence(Data data, Matrix<const Word> open_cells, Array<const double> background, Array<const Word> rows,
-                   Matrix<const bool> carry, double density, Array<double> shown) {
+                   Matrix<const bool> carry, double density, Array<const Int> sizes, Array<const double> shifts,
+                   Array<double> shown) {
     for (double& of_item : shown) of_item = 0.0;
+    EvidenceBySize evidence(data.costs, shifts);
     for (Int i : items_of(carry)) {
         if (!(0.0 < background[i] && background[i] < 1.0)) continue;
         CellEvidence of_cells(background[i], density);
@@ -160,9 +186,12 @@ void item_evidence(Data data, Matrix<const Word> open_cells, Array<const double>
             if (!carry(a, i)) continue;
             for (Int w = data.edges[a]; w < data.edges[a + 1]; ++w) {
                 Word cells = rows[w] & open_cells(i, w);
-                if (cells == 0) continue;
-                const double *odds = data.row_odds.data + 64 * w, *shifts = data.row_shifts.data + 64 * w;
-                shown[i] += data.row_weights[w] * of_cells.of(data.columns(i, w), cells, odds, shifts);
+                double of_word = 0.0;
+                for (Word left = cells; left != 0; left &= left - 1) {
+                    const Int bit = lowest_one(left);
+                    of_word += evidence.of(of_cells, i, sizes[64 * w + bit], has_bit(data.columns(i, w), bit));
+                }
+                shown[i] += data.row_weights[w] * of_word;
             }
         }
     }

@@ -24,7 +24,7 @@ constexpr int SWEEPS = 10;
 // f must fall by more than rounding errors.
 constexpr double LEAST = 1e-6;
 // Moves that are tried side by side, for each thread.
-constexpr int MOVES_PER_THREAD = 8;
+constexpr int MOVES_PER_THREAD = 64;
 
 bool contains(const std::vector<Int>& values, Int value) {
     return std::find(values.begin(), values.end(), value) != values.end();
@@ -174,6 +174,7 @@ std::size_t Search::side_by_side(Team& team, const std::vector<Move>& moves, Try
         // What comes behind a move that changed the model will be tried again.
         for (std::size_t k = next++; k < moves.size() && k < first; k = next++) {
             if (thread == 0) watch_.look();
+            if (deadline.is_past()) break;
             if (!attempt(*copy, moves[k])) continue;
             changed_at[thread] = k;
             std::size_t known = first;
@@ -192,9 +193,12 @@ std::size_t Search::side_by_side(Team& team, const std::vector<Move>& moves, Try
 template <class Move, class Still, class Begin, class Try, class Changed>
 void Search::in_order(Team& team, const std::vector<Move>& moves, Still still, Begin begin, Try attempt,
                       Changed changed) {
-    const std::size_t most = team.size() > 1 ? team.size() * MOVES_PER_THREAD : 1;
+    const std::size_t limit = team.size() > 1 ? team.size() * MOVES_PER_THREAD : 1;
+    // As long as moves change the model, those tried beside them are tried in vain.
+    std::size_t most = limit;
     for (std::size_t next = 0; next < moves.size();) {
         watch_.look();
+        if (deadline.is_over()) return;
         std::vector<Move> batch;
         std::vector<std::size_t> places;
         std::size_t place = next;
@@ -207,13 +211,16 @@ void Search::in_order(Team& team, const std::vector<Move>& moves, Still still, B
         if (batch.size() == 1) {
             begin(batch[0]);
             next = places[0] + 1;
-            if (attempt(*this, batch[0])) changed(batch[0]);
+            bool success = attempt(*this, batch[0]);
+            if (success) changed(batch[0]);
+            most = success ? 1 : limit;
             continue;
         }
         Search* winner;
         std::size_t first = side_by_side(team, batch, attempt, &winner);
         for (std::size_t k = 0; k < batch.size() && k <= first; ++k) begin(batch[k]);
         next = winner == nullptr ? place : places[first] + 1;
+        most = winner == nullptr || first > 0 ? limit : 1;
         if (winner != nullptr) {
             follow(*winner);
             changed(batch[first]);
@@ -243,7 +250,7 @@ void Search::refit(Team& team, bool trim) {
         in_order(
             team, waiting, [](Int) { return true; }, [](Int) {},
             [trim](Search& on, Int s) { return on.refit_one(s, trim); }, [&](Int s) { changed.push_back(s); });
-        if (changed.empty()) return;
+        if (changed.empty() || deadline.was_over()) return;
         // Whoever shares cells with a pattern that changed may change as well.
         waiting = touched(changed);
         trim = false;
@@ -468,6 +475,9 @@ void Search::screen(Team& team, Matrix<const Word> starts, Array<double> lengths
     FitRule rule{reinterpret_cast<const bool*>(may_alter.data()), false, SCREENING_ROUNDS};
     std::atomic<Int> next{0};
     std::atomic<bool> ended{false};
+    // What is not looked at in time is no candidate.
+    std::fill(lengths.begin(), lengths.end(), INF);
+    std::fill(evidence.begin(), evidence.end(), -INF);
     team.run([&](Int thread) {
         PatternFit fitting(model);
         for (Int k = next++; k < starts.shape[0] && !ended; k = next++) {
@@ -478,7 +488,9 @@ void Search::screen(Team& team, Matrix<const Word> starts, Array<double> lengths
                     ended = true;
                     throw;
                 }
+                if (deadline.is_over()) ended = true;
             }
+            if (ended) break;
             Rows start(starts.at(k).begin(), starts.at(k).end());
             lengths[k] = fitting.fit(model, s, start, rule);
             evidence[k] = lengths[k] < length ? evidence_of(fitting.rows, fitting.items, -1, false) : -INF;

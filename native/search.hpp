@@ -52,7 +52,14 @@ public:
     Model model;
     double length;
 
+    // When moves have to end; what was found until then stays.
+    Deadline deadline;
+
     void update() { length = model.length(); }
+
+    // ---- the whole state, also what was tried in vain
+    std::vector<Word> save() const;
+    void load(Array<const Word> state);  // into a search without patterns
 
     // ---- moves
     void refit(Team& team, bool trim);

@@ -117,6 +117,17 @@ void search_alike(Engine* engine, Int s, Array<bool> classes) {
 
 double search_length_without(Engine* engine, Int s) { return engine->search.model.length_without(s); }
 
+std::vector<Word> search_save(Engine* engine) { return engine->search.save(); }
+
+void search_load(Engine* engine, Array<const Word> state) { engine->search.load(state); }
+
+void search_set_deadline(Engine* engine, double seconds, Int looks) { engine->search.deadline.set(seconds, looks); }
+
+// Whether the moves since then were asked to end, and the looks that are left.
+std::tuple<bool, Int> search_deadline(Engine* engine) {
+    return {engine->search.deadline.was_over(), engine->search.deadline.looks()};
+}
+
 // ---------------------------------------------------------------------- moves
 
 void search_refit(Engine* engine, bool trim) { engine->search.refit(engine->team, trim); }
@@ -214,6 +225,10 @@ SALTMINE_EXPORT(search_set_sort)
 SALTMINE_EXPORT(search_set_alike)
 SALTMINE_EXPORT(search_alike)
 SALTMINE_EXPORT(search_length_without)
+SALTMINE_EXPORT(search_save)
+SALTMINE_EXPORT(search_load)
+SALTMINE_EXPORT(search_set_deadline)
+SALTMINE_EXPORT(search_deadline)
 SALTMINE_EXPORT(search_refit)
 SALTMINE_EXPORT(search_merge)
 SALTMINE_EXPORT(search_split)

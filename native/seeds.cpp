@@ -8,6 +8,7 @@
 
 #include "bits.hpp"
 #include "hash.hpp"
+#include "poll.hpp"
 #include "team.hpp"
 
 namespace saltmine {
@@ -207,10 +208,14 @@ std::vector<Rows> identical_columns(const Ones& ones, Int n_rows, Int most) {
 }
 
 // Sets of rows to start a pattern from, each once, (k, W) in one array: first those of rows, then those of items.
-// `rows_at` and `places` say where rows stand in words.
+// `rows_at` and `places` say where rows stand in words. After so many seconds no further rows and items are looked at;
+// a negative number is no limit.
 std::vector<Word> find_seeds(Matrix<const Word> columns, Array<const Int> rows_at, Array<const Int> places,
                              Array<const Int> row_weights, Array<const Int> item_weights, Array<const Int> rows,
-                             Array<const Int> items, Array<const Int> neighbours, Int n_identical, Int n_threads) {
+                             Array<const Int> items, Array<const Int> neighbours, Int n_identical, Int n_threads,
+                             double seconds) {
+    Deadline deadline;
+    deadline.set(seconds, -1);
     Places words(rows_at, places, columns.shape[1], row_weights.size());
     Ones ones(columns, words, row_weights, item_weights);
     Int n_rows = std::accumulate(row_weights.begin(), row_weights.end(), Int{0});
@@ -220,7 +225,7 @@ std::vector<Word> find_seeds(Matrix<const Word> columns, Array<const Int> rows_a
         Team team(n_threads);
         std::atomic<Int> next{0};
         team.run([&](Int) {
-            for (Int k = next++; k < static_cast<Int>(found.size()); k = next++) {
+            for (Int k = next++; k < static_cast<Int>(found.size()) && !deadline.is_past(); k = next++) {
                 if (k < rows.size()) {
                     seeds.like_row(static_cast<std::int32_t>(rows[k]), found[k]);
                 } else {

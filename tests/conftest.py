@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from saltmine.datasets import make_planted
 from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+OPTIONS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -53,6 +56,18 @@ def client(cluster):
             cluster.scale(2)
             client.wait_for_workers(2, timeout=60)
         yield client
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return Chromium without a window; skip the test where there is none."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

@@ -13,6 +13,9 @@ import pytest
 
 from native import build
 from saltmine import native
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
+from saltmine.solver.local_search import LocalSearch
 
 SOURCES = Path(build.__file__).parent
 # Functions that return all that a function of the library can, or fail in all ways.
@@ -184,6 +187,20 @@ def test_objects_are_freed_with_their_handle(functions):
     del handle
     gc.collect()
     assert functions("live_counters")() == 0
+
+
+def test_objects_with_threads_are_left_alone_in_a_forked_process():
+    bits = BitMatrix(np.eye(200, 30, dtype=bool), [slice(0, 200)])
+    local = LocalSearch(bits, BinaryModel.empty(*bits.shape, 1), n_threads=2)
+    # Whatever happens to the forked process, it ends.
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        del local
+        gc.collect()
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert local.length > 0
 
 
 def test_a_library_that_is_missing_or_broken_is_an_import_error(tmp_path):

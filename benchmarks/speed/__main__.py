@@ -4,7 +4,7 @@
     python -m benchmarks.speed --quick                   # a few small cases in two minutes, no older revision
     python -m benchmarks.speed first-fit nmf             # single parts
     python -m benchmarks.speed older --tables vote,zoo --older HEAD~3
-    python -m benchmarks.speed --show --markdown -o benchmarks/results/speed --figure docs/growth.png
+    python -m benchmarks.speed --show --markdown -o benchmarks/results/speed --figure out/growth.png
 
 Parts:
 

@@ -49,13 +49,20 @@ class Comparison:
     Attributes
     ----------
     table : DataFrame
-        One row per method; `compare` documents the columns. ``plot()`` draws it.
+        One row per method; `saltmine.compare` documents the columns. ``plot()`` draws it.
     rows : list of dict
         A row of the table per method.
     models : dict
         The fitted estimators by the names of the methods.
     failed : dict
         The reasons of methods that could not be fitted, by name.
+
+    Examples
+    --------
+    >>> from saltmine import compare
+    >>> found = compare([[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1]], ["a", "a", "b", "b"], ["csalt", "asso"])
+    >>> sorted(found.models), found.failed
+    (['asso', 'csalt'], {})
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -64,7 +71,14 @@ class Comparison:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per method; `compare` documents the columns."""
+        """One row per method; `saltmine.compare` documents the columns.
+
+        Examples
+        --------
+        >>> from saltmine import compare
+        >>> compare([[1, 1, 0], [1, 1, 0], [0, 0, 1]], ["a", "a", "b"], ["primp"]).table["method"].tolist()
+        ['primp']
+        """
         return pd.DataFrame(self.rows)
 
     def __repr__(self) -> str:
@@ -74,7 +88,20 @@ class Comparison:
         return str(self.table.to_html())
 
     def plot(self) -> Figure:
-        """Draw the table: a panel per column, a bar per method."""
+        """Draw the table: a panel per column, a bar per method.
+
+        Returns
+        -------
+        matplotlib Figure
+
+        Examples
+        --------
+        >>> from saltmine import compare
+        >>> found = compare([[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1]], ["a", "a", "b", "b"], ["csalt", "asso"])
+        >>> figure = found.plot()
+        >>> len(figure.axes) > 1
+        True
+        """
         return draw(self.table)
 
 
@@ -100,7 +127,7 @@ def compare(
     ----------
     X, y : data and labels, as `CSalt` takes them
     methods : names, optional
-        Of `saltmine.methods.METHODS`: csalt, paper, primp, asso, dbssl, mdldbssl, diffnorm, jsmf, rjsnmf,
+        Any of csalt, paper, primp, asso, dbssl, mdldbssl, diffnorm, jsmf, rjsnmf,
         jnmf, inmf; all of them by default.
     ranks : int or tuple, optional
         Maximum number of shared patterns and of patterns of each class, as (8, 4, 4), for the methods that have such
@@ -111,7 +138,7 @@ def compare(
         Independent runs of the methods with random starts, of which the best model is kept.
     random_state : int
     max_time : float, optional
-        Time limit in seconds for DiffNorm, which may take long.
+        Time limit in seconds for each of the methods that have one: C-Salt, Primp and DiffNorm, which may take long.
     binarize, item_names, row_names, verbose
         As in `CSalt` and its ``fit``.
     on_result : callable, optional

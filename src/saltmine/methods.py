@@ -106,6 +106,16 @@ def ranks_for(name: str, ranks: Any, n_classes: int) -> dict[str, Any]:
 def load(path: str | PathLike[str]) -> Any:
     """Return the fitted estimator of a file that ``save`` wrote.
 
+    Parameters
+    ----------
+    path : path
+        May come from anybody: the file is loaded or refused, and nothing in it is executed.
+
+    Returns
+    -------
+    CSalt, Primp or another estimator
+        With all results, and with the parameters of the method. Those of a run, such as ``client``, are not stored.
+
     Raises
     ------
     saltmine.fitted.model_file.ModelFileError

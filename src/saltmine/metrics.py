@@ -20,6 +20,8 @@ from saltmine.data.validation import TableNames, as_binary, reject_unreadable
 from saltmine.mdl.code_length import item_codes
 from saltmine.solver.scoring import code_length
 
+__all__ = ["alteration_precision", "alteration_recall", "class_rank", "description_length", "f_measure", "residual"]
+
 
 @dataclass(frozen=True)
 class _Factors:
@@ -67,6 +69,11 @@ def f_measure(truth: Any, model: Any) -> float:
         Its labels are the classes of the rows.
     model : fitted model, or anything with ``components``, ``alterations`` and ``usage``
 
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 if all cells of all patterns are found, and no others.
+
     Examples
     --------
     >>> from saltmine.datasets import make_planted
@@ -88,6 +95,24 @@ def alteration_recall(truth: Any, model: Any) -> float:
     """Return the recall of the planted alterations (rec_V), averaged over the classes with any; NaN if none has.
 
     A planted alteration may be found in any pattern or alteration of the model.
+
+    Parameters
+    ----------
+    truth : result of `make_planted`, or a fitted model
+        Its labels are the classes of the rows.
+    model : fitted model, or anything with ``components``, ``alterations`` and ``usage``
+
+    Returns
+    -------
+    float
+        Between 0 and 1, or NaN.
+
+    Examples
+    --------
+    >>> from saltmine.datasets import make_planted
+    >>> planted = make_planted(100, [60, 40], rank=3, random_state=0)
+    >>> alteration_recall(planted, planted)
+    1.0
     """
     return _mean([_share(match.hits, match.planted) for match in _match_alterations(truth, model)])
 
@@ -96,6 +121,24 @@ def alteration_precision(truth: Any, model: Any) -> float:
     """Return the precision of the matches of the planted alterations, averaged over the classes with any match.
 
     A pattern that contains an alteration together with the shared items has full recall, but low precision.
+
+    Parameters
+    ----------
+    truth : result of `make_planted`, or a fitted model
+        Its labels are the classes of the rows.
+    model : fitted model, or anything with ``components``, ``alterations`` and ``usage``
+
+    Returns
+    -------
+    float
+        Between 0 and 1, or NaN.
+
+    Examples
+    --------
+    >>> from saltmine.datasets import make_planted
+    >>> planted = make_planted(100, [60, 40], rank=3, random_state=0)
+    >>> alteration_precision(planted, planted)
+    1.0
     """
     return _mean([match.hits / match.found for match in _match_alterations(truth, model) if match.found])
 
@@ -113,7 +156,23 @@ def _match_alterations(truth: Any, model: Any) -> Iterator[_Match]:
 
 
 def class_rank(model: Any) -> NDArray[np.int64]:
-    """Count, for every class, the patterns with more than one item and more than one row in it."""
+    """Count, for every class, the patterns with more than one item and more than one row in it.
+
+    Parameters
+    ----------
+    model : fitted model, or result of `make_planted`
+
+    Returns
+    -------
+    (c,) int
+        A number for every class, in the order of the sorted labels.
+
+    Examples
+    --------
+    >>> from saltmine.datasets import make_planted
+    >>> class_rank(make_planted(100, [60, 40], rank=3, random_state=0)).tolist()
+    [2, 2]
+    """
     parts = _Factors.of(model)
     if parts.numbers is None:
         raise TypeError(f"{type(model).__name__} does not say which class its rows belong to (row_labels_ or y).")
@@ -132,6 +191,18 @@ def residual(model: Any, X: Any, y: Any) -> int:
     model : fitted model or planted truth
     X, y : the data it was fitted on, rows in the same order
         Binarized as in the fit, if the model has a ``binarize``.
+
+    Returns
+    -------
+    int
+        Cells that the model has and the data has not, and the reverse.
+
+    Examples
+    --------
+    >>> from saltmine.datasets import make_planted
+    >>> planted = make_planted(100, [60, 40], rank=3, noise=0.0, random_state=0)
+    >>> residual(planted, planted.X, planted.y)
+    0
     """
     parts = _Factors.of(model)
     alterations = for_every_class(parts.alterations, len(class_numbers(y)[0]))
@@ -148,6 +219,11 @@ def description_length(X: Any, y: Any, components: ArrayLike, alterations: Array
     y : (m,) labels
     components, alterations, usage : (r, n), (c, r, n), (m, r)
         An item that never occurs in ``X`` has no code: f is infinite if a pattern in use has one.
+
+    Returns
+    -------
+    float
+        The description length in nats.
 
     Examples
     --------

@@ -7,6 +7,7 @@ what does not fit is a TypeError. The interpreter lock is released during a call
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import struct
 import sys
@@ -69,7 +70,13 @@ class Handle:
 
     def __init__(self, address: int, free: Function) -> None:
         self.address = address
-        weakref.finalize(self, lambda: free(_Address(address)))
+        weakref.finalize(self, _free, free, address, os.getpid())
+
+
+def _free(free: Function, address: int, process: int) -> None:
+    # A process that was forked since has none of the threads of the object, and would wait for them for ever.
+    if os.getpid() == process:
+        free(_Address(address))
 
 
 class Packed:

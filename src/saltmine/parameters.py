@@ -8,6 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from saltmine.names import quoted
+
+#: Parameters that belong to a run and not to a model: where it runs, how long, and what it tells meanwhile. They are
+#: not stored in model files, and a file that has one is refused: it could name the cluster that a later fit connects
+#: to.
+RUN_PARAMETERS = frozenset(
+    {"client", "device", "n_jobs", "verbose", "callback", "checkpoint", "max_time", "max_memory"}
+)
+
 
 def check_count(name: str, value: Any, least: int = 1, or_none: bool = False) -> None:
     """Refuse values other than whole numbers of at least ``least``.
@@ -29,6 +38,11 @@ def check_number(name: str, value: Any, least: float = 0.0, or_none: bool = Fals
 def check_share(name: str, value: Any, or_none: bool = False) -> None:
     """Refuse values other than numbers above 0 and at most 1."""
     _check(is_real(value) and 0 < value <= 1, name, "above 0 and at most 1", value, or_none)
+
+
+def check_max_time(value: Any) -> None:
+    """Refuse time limits other than a number of seconds."""
+    _check(is_real(value) and value > 0, "max_time", "a number of seconds above 0", value, or_none=True)
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
@@ -108,4 +122,4 @@ def is_real(value: Any) -> bool:
 
 def _check(is_valid: bool, name: str, allowed: str, value: Any, or_none: bool = False) -> None:
     if not is_valid and not (or_none and value is None):
-        raise ValueError(f"{name} must be {allowed}{', or None' if or_none else ''}, not {value!r}.")
+        raise ValueError(f"{name} must be {allowed}{', or None' if or_none else ''}, not {quoted(value)}.")

@@ -39,7 +39,26 @@ class Plots:
         self._model = model
 
     def usage(self, ax: Axes | None = None) -> Axes:
-        """Draw which row uses which pattern, rows ordered by class and similarity."""
+        """Draw which row uses which pattern, rows ordered by class and similarity.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> model.plot.usage().get_ylabel()
+        'rows'
+        """
         model, ax = self._model, _axes(ax)
         from matplotlib.colors import ListedColormap
 
@@ -56,7 +75,26 @@ class Plots:
         return ax
 
     def patterns(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of every class that uses each pattern; a dot marks the classes that alter it."""
+        """Draw the share of every class that uses each pattern; a dot marks the classes that alter it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> model.plot.patterns().get_ylabel()
+        'pattern'
+        """
         model, ax = self._model, _axes(ax)
         share = (model.usage_counts_ / np.maximum(model.class_counts_, 1)[:, None]).T
         image = ax.imshow(share, aspect="auto", interpolation="nearest", cmap="Greys", vmin=0)
@@ -76,6 +114,28 @@ class Plots:
 
         Items of one class have its colour; shared items and those of several classes are pink. Needs the package
         wordcloud (``saltmine[report]``).
+
+        Parameters
+        ----------
+        pattern : int
+            Number of the pattern.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        max_words : int
+            Most items that are drawn.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> model.plot.wordcloud(0).get_title().startswith("pattern 0")
+        True
         """
         model, ax = self._model, _axes(ax)
         if not model.n_components_:
@@ -88,7 +148,26 @@ class Plots:
         return ax
 
     def history(self, ax: Axes | None = None) -> Axes:
-        """Draw what the search minimised, step by step: for `CSalt` the relaxed objective at every check."""
+        """Draw what the search minimised, step by step: for `CSalt` the relaxed objective at every check.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> model.plot.history().get_xlabel()
+        'check'
+        """
         ax = _axes(ax)
         ax.plot(self._model.history_, color="#1f6fb4", marker=".")
         step, value = self._model._history

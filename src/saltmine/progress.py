@@ -34,6 +34,16 @@ class Progress:
         ``iteration`` and ``max_iter`` are 0.
     done : float
         Estimated share of the restart's work that is done (for ``algorithm="paper"``: at this rank).
+
+    Examples
+    --------
+    >>> from saltmine import CSalt
+    >>> from saltmine.datasets import make_planted
+    >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+    >>> seen = []
+    >>> _ = CSalt(random_state=0, callback=seen.append).fit(p.X, p.y)
+    >>> seen[0].phase, seen[0].restart
+    ('relaxed', 0)
     """
 
     restart: int

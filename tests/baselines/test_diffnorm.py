@@ -12,6 +12,7 @@ from saltmine.baselines.diffnorm import class_subsets
 from saltmine.baselines.diffnorm_coding import INITIAL_SLOTS, CodingSets, integer_code
 from saltmine.baselines.diffnorm_search import Candidates, Timer, add_patterns, diffnorm, prune
 from saltmine.data.bits import BitMatrix
+from saltmine.deadline import Deadline
 
 # ---------------------------------------------------------------- plain versions
 
@@ -111,7 +112,7 @@ def test_the_code_of_integers_is_one_of_a_complete_code():
 def test_every_step_leaves_the_state_that_would_be_built_from_scratch(seed):
     rows = correlated(seed)
     coding = CodingSets(BitMatrix(rows, BLOCKS), SUBSETS)
-    timer = Timer(coding, None, ignore)
+    timer = Timer(coding, Deadline(), ignore)
     candidates = Candidates(coding, timer)
     assert_as_from_scratch(coding, rows, BLOCKS)
     kept = 0
@@ -240,7 +241,7 @@ def test_patterns_that_do_not_overlap_come_back_in_their_sets(subsets, homes, se
     X, y, components, usage = without_overlap(subsets[homes], seed)
     blocks = [slice(60 * a, 60 * (a + 1)) for a in range(subsets.shape[1])]
     coding = CodingSets(BitMatrix(X, blocks), subsets)
-    add_patterns(coding, Timer(coding, None, ignore))
+    add_patterns(coding, Timer(coding, Deadline(), ignore))
     found = {(items, coding.set_of[slot]) for slot, items in coding.patterns.items()}
     assert found == {
         (tuple(np.flatnonzero(items).tolist()), home) for items, home in zip(components, homes, strict=True)
@@ -260,7 +261,7 @@ def test_the_length_falls_with_every_step_and_ends_at_what_the_patterns_cost():
         assert_as_from_scratch(coding, rows, blocks)
         reports.append((rank, length, done))
 
-    timer = Timer(coding, None, on_step)
+    timer = Timer(coding, Deadline(), on_step)
     history = add_patterns(coding, timer)
     assert len(history) > 3
     assert np.all(np.diff(history) < 0)
@@ -269,7 +270,7 @@ def test_the_length_falls_with_every_step_and_ends_at_what_the_patterns_cost():
     assert shares == sorted(shares)
     assert shares[0] >= 0
     assert shares[-1] <= 1
-    solution = diffnorm(BitMatrix(rows, blocks), DEFAULT, None, lambda rank, length, done: None)
+    solution = diffnorm(BitMatrix(rows, blocks), DEFAULT, Deadline(), lambda rank, length, done: None)
     assert solution.history == history
     assert solution.n_iter == len(history) - 1
     assert history[-1] == pytest.approx(plain_length(rows, blocks, DEFAULT, sets_of(coding)), rel=1e-10)
@@ -278,7 +279,7 @@ def test_the_length_falls_with_every_step_and_ends_at_what_the_patterns_cost():
 def test_no_pair_is_left_whose_union_shortens_the_total_though_its_estimate_says_so():
     rows = correlated(6)
     coding = CodingSets(BitMatrix(rows, BLOCKS), SUBSETS)
-    timer = Timer(coding, None, ignore)
+    timer = Timer(coding, Deadline(), ignore)
     add_patterns(coding, timer)
     afresh = Candidates(coding, timer)
     while (pair := afresh.best()) is not None:
@@ -292,7 +293,7 @@ def test_the_best_candidate_is_the_pair_that_gains_most_among_single_items():
     rows = correlated(2, m=200)
     blocks = [slice(0, 120), slice(120, 200)]
     coding = CodingSets(BitMatrix(rows, blocks), DEFAULT)
-    x, y = Candidates(coding, Timer(coding, None, ignore)).best()
+    x, y = Candidates(coding, Timer(coding, Deadline(), ignore)).best()
     additions = [coding.try_adding((a, b)) for a in range(rows.shape[1]) for b in range(a + 1, rows.shape[1])]
     shortest = min(addition.change.length for addition in additions if addition is not None)
     assert coding.try_adding(coding.union(x, y)).change.length == pytest.approx(shortest, rel=1e-3)
@@ -301,7 +302,7 @@ def test_the_best_candidate_is_the_pair_that_gains_most_among_single_items():
 def test_sparse_noise_has_no_patterns():
     rng = np.random.default_rng(0)
     bits = BitMatrix(rng.random((200, 40)) < 0.04, [slice(0, 90), slice(90, 200)])
-    solution = diffnorm(bits, DEFAULT, None, lambda rank, length, done: None)
+    solution = diffnorm(bits, DEFAULT, Deadline(), lambda rank, length, done: None)
     assert solution.model.rank == 0
     assert len(solution.history) == 1
 
@@ -311,7 +312,7 @@ def test_there_is_room_for_more_patterns_than_at_first():
     # Codes know no zeros: in dense noise, items that meet by chance pay.
     rows, blocks = rng.random((150, 50)) < 0.4, [slice(0, 70), slice(70, 150)]
     coding = CodingSets(BitMatrix(rows, blocks), DEFAULT)
-    add_patterns(coding, Timer(coding, None, ignore))
+    add_patterns(coding, Timer(coding, Deadline(), ignore))
     assert len(coding.patterns) > INITIAL_SLOTS
     assert_as_from_scratch(coding, rows, blocks)
 
@@ -362,6 +363,7 @@ def test_the_default_subsets_are_all_classes_and_each_alone():
 def test_the_time_can_end_before_the_first_pattern(planted):
     model = DiffNorm(max_time=1e-9).fit(planted.X, planted.y)
     assert model.n_components_ == 0
+    assert not model.finished_
     assert model.description_length_ == model.null_description_length_
 
 

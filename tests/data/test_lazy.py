@@ -203,7 +203,7 @@ def test_broken_files(tmp_path, name, what):
     whole = (tmp_path / name).read_bytes()
     for broken in (whole[: len(whole) // 2], b"", b"not at all"):
         (tmp_path / name).write_bytes(broken)
-        with pytest.raises(ReadError, match=rf"{name}: this is not a valid {what}, or it is damaged"):
+        with pytest.raises(ReadError, match=rf"{name}: (this is )?not an? (valid )?{what}, or"):
             open_blocks(tmp_path)
 
 

@@ -81,7 +81,7 @@ def test_without_trades_nothing_changes():
     np.testing.assert_array_equal(swap(X, 0), X)
 
 
-def test_a_user_can_interrupt():
+def test_a_user_can_interrupt(interruptible):
     interrupt = threading.Timer(0.2, interrupt_main)
     interrupt.start()
     with pytest.raises(KeyboardInterrupt):

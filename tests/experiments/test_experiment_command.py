@@ -17,7 +17,7 @@ import saltmine
 from experiments import EXPERIMENTS, command, find
 from experiments.experiment import Experiment
 from experiments.planted import CURVES, SERIES
-from experiments.results_page import write_page
+from experiments.results_page import DOCS, PAGE, write_page
 from experiments.store import Store
 from tests.experiments.stored_runs import double, fill
 
@@ -193,7 +193,7 @@ def test_the_page_of_all_experiments_is_made_from_stored_runs(tmp_path):
     arguments = [sys.executable, "-m", "experiments.results_page", tmp_path / "runs", "--docs", tmp_path / "docs"]
     result = subprocess.run(arguments, capture_output=True, text=True, check=True, cwd=ROOT)
     assert "imbalance: no runs" in result.stdout
-    page = (tmp_path / "docs" / "results.md").read_text()
+    page = (tmp_path / "docs" / PAGE).read_text()
     assert "level at 3" in page
     assert "](results/noise.png)" in page
     assert "## Noise" in page
@@ -206,7 +206,7 @@ def test_the_page_in_the_docs_is_made_from_the_stored_runs(tmp_path):
     # A copy: tables are written beside the runs.
     shutil.copytree(ROOT / "experiments" / "results", tmp_path / "runs")
     write_page(tmp_path / "runs", tmp_path / "docs")
-    assert (tmp_path / "docs" / "results.md").read_text() == (ROOT / "docs" / "results.md").read_text()
+    assert (tmp_path / "docs" / PAGE).read_text() == (DOCS / PAGE).read_text()
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "wordcloud"])

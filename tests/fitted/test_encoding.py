@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -272,7 +273,7 @@ def test_a_row_left_out_is_encoded_by_counts_without_it():
     prior = rng.random(17) + 0.1
     used, noise = rng.integers(9, 20, (2, 5)), rng.integers(9, 20, (2, 12))
     usage, weights = rng.random((9, 5)) < 0.4, rng.integers(1, 4, 12)
-    lengths = lengths_left_out(sp.csr_array(rows), usage, numbers, list(patterns), used, noise, prior, weights)
+    lengths = lengths_left_out(sp.csr_array(rows), usage, numbers, patterns.__getitem__, used, noise, prior, weights)
     # The same with every item as often as it stands for columns.
     columns = np.repeat(np.arange(12), weights)
     rows, patterns, noise = rows[:, columns], patterns[:, :, columns], noise[:, columns]
@@ -284,12 +285,21 @@ def test_a_row_left_out_is_encoded_by_counts_without_it():
         assert length == pytest.approx(nats[parts].sum())
 
 
-def test_folded_tables_encode_rows_of_equal_columns_as_whole_ones_do(three_tables):
-    tables, rows, _ = three_tables
-    weights = np.random.default_rng(0).integers(1, 4, 90)
-    columns, first = np.repeat(np.arange(90), weights), np.cumsum(weights) - weights
-    whole = [CodeTable(table.patterns[:, columns], table.pattern_nats, table.item_nats[columns]) for table in tables]
-    folded = [table.fold(first, weights) for table in whole]
+def test_tables_of_distinct_items_encode_rows_of_equal_columns_as_whole_ones_do():
+    rng = np.random.default_rng(0)
+    weights = rng.integers(0, 4, 30)
+    columns, never = np.repeat(np.arange(30), weights), weights == 0
+    patterns, used, noise = rng.random((2, 6, 30)) < 0.3, rng.integers(1, 9, (2, 6)), rng.integers(0, 9, (2, 30))
+    patterns[:, :, never], noise[:, never] = False, 0
+    rows = (rng.random((40, 30)) < 0.5) & ~never
+    prior = class_prior(used, noise, 20, weights)
+    folded = [CodeTable.from_counts(patterns[a], used[a], noise[a], weights, prior) for a in (0, 1)]
+    folded = [replace(table, item_nats=table.item_nats * weights) for table in folded]
+    all_ones = np.ones(len(columns), bool)
+    prior = class_prior(used, noise[:, columns], 20, all_ones)
+    whole = [
+        CodeTable.from_counts(patterns[a][:, columns], used[a], noise[a, columns], all_ones, prior) for a in (0, 1)
+    ]
     np.testing.assert_allclose(
         encode_by_all(rows, Encoder(folded)), encode_by_all(rows[:, columns], Encoder(whole)), rtol=1e-9
     )

@@ -14,7 +14,7 @@ from saltmine.solver.scoring import null_length
 
 
 def plain_f(X, y, components, alterations, usage):
-    """f as docs/paper.md states it, in loops; y is 0..c-1."""
+    """f as docs/method/objective.md states it, in loops; y is 0..c-1."""
     D = np.asarray(X, dtype=int)
     m, n = D.shape
     r, c = len(components), len(alterations)

@@ -102,7 +102,9 @@ def test_evidence_is_that_of_single_cells_with_both_margins(seed, density):
     rows, without = case.model.Y[:, 0], case.without()
     np.testing.assert_allclose(without.background, case.background)
     np.testing.assert_array_equal(without.errors, case.errors(case.carry[0], np.zeros_like(rows)))
-    shown = kernels.item_evidence(case.data, without, case.pack(rows), case.carry[0], density)
+    # Every place of a row counts as a size of its own.
+    by_size = np.arange(len(case.data.row_shifts)), case.data.row_shifts
+    shown = kernels.item_evidence(case.data, without, case.pack(rows), case.carry[0], density, *by_size)
     expected = evidence_of_items(case, rows, case.carry[0], density)
     assert np.count_nonzero(expected) >= 5
     np.testing.assert_allclose(shown, expected, rtol=1e-9, atol=1e-9)
@@ -146,7 +148,8 @@ def test_the_likelihood_ratio_of_any_cells_is_one_on_average_under_chance():
     without.open_cells[:] = data.row_mask
     without.background[:] = odds / (1 + odds)
     rows = np.array([sum(1 << bit for bit in members)], dtype=np.uint64)
-    shown = kernels.item_evidence(data, without, rows, np.ones((1, len(has)), dtype=bool), density)
+    carry = np.ones((1, len(has)), dtype=bool)
+    shown = kernels.item_evidence(data, without, rows, carry, density, np.arange(64), shifts)
     probability = np.where(has, chance[members], 1 - chance[members]).prod(axis=1)
     assert probability.sum() == pytest.approx(1)
     assert probability @ np.exp(shown) == pytest.approx(1)

@@ -12,8 +12,8 @@ from saltmine.datasets import make_class_patterns, make_planted
 from saltmine.estimators import fitting
 from saltmine.fitted.summary import Summary
 from saltmine.metrics import alteration_recall, class_rank, f_measure
-from saltmine.solver import mdl_search
-from saltmine.solver.mdl_search import MOST_STARTS
+from saltmine.solver import relaxed_start
+from saltmine.solver.starts import MOST_STARTS
 from tests.helpers.models import assert_same_model
 
 
@@ -277,9 +277,11 @@ def recovered(components, planted):
 def test_patterns_of_many_classes_are_found_with_and_without_alterations_in_the_relaxed_solve(monkeypatch):
     """Where all rows are one class to the relaxed solve, the description is hardly longer, also if rows share a lot."""
     lengths, found, merged = {}, {}, []
-    solve = mdl_search._solve_and_round
+    solve = relaxed_start._solve_and_round
     monkeypatch.setattr(
-        mdl_search, "_solve_and_round", lambda task, *args: merged.append(len(task.bits.blocks)) or solve(task, *args)
+        relaxed_start,
+        "_solve_and_round",
+        lambda task, *args: merged.append(len(task.bits.blocks)) or solve(task, *args),
     )
     for per_row in (1, 3):
         made = make_class_patterns(6, 150, 1000, n_patterns=4, patterns_per_row=per_row, random_state=0)
@@ -287,7 +289,7 @@ def test_patterns_of_many_classes_are_found_with_and_without_alterations_in_the_
         for k, items in enumerate(items for of_class in made.patterns for items in of_class):
             planted[k, items] = True
         for limit in (0, 1 << 30):
-            monkeypatch.setattr(mdl_search, "MANY_ALTERATIONS", limit)
+            monkeypatch.setattr(relaxed_start, "MANY_ALTERATIONS", limit)
             model = CSalt(random_state=0).fit(made.X, made.y)
             lengths[per_row, limit] = model.description_length_
             found[per_row, limit] = recovered(model.components_, planted)

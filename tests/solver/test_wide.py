@@ -34,12 +34,15 @@ def take_samples_of(n_items, monkeypatch):
 
 @pytest.fixture
 def searches(monkeypatch):
-    """Return a list that gets an entry, the size of the sample, at every search of a sample."""
+    """Return a list that gets an entry, the size of the sample to the next hundred, at every search of a sample.
+
+    Columns are drawn each by itself, so there may be a few more or less.
+    """
     made = []
 
     def draw(*arguments):
         sample = original(*arguments)
-        made.append(len(sample))
+        made.append(100 * round(int(sample.copies.sum()) / 100))
         return sample
 
     original = wide._draw

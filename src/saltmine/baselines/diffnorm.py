@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.baselines.base import Baseline
-from saltmine.parameters import is_real
+from saltmine.names import quoted, shorten
+from saltmine.parameters import check_max_time
 
 if TYPE_CHECKING:
     from saltmine.estimators.fitting import BitMatrix, Solution, StackedMatrix
@@ -35,8 +36,8 @@ class DiffNorm(Baseline):
         The classes of every pattern set, as ``[["a", "b"], ["a"], ["b"]]``; by default all classes together, and each
         alone.
     max_time : float, optional
-        Seconds after which the search stops with the patterns found so far; by default it ends when no candidate
-        gains. The evidence for the patterns, a few milliseconds each, is computed afterwards.
+        Seconds that a fit may take; it then ends with the patterns found so far, and ``finished_`` is False. By default
+        it ends when no candidate gains.
     binarize, verbose, callback
         As in `CSalt`.
 
@@ -46,7 +47,7 @@ class DiffNorm(Baseline):
         As in `CSalt`. The rows whose cover has a pattern use it; `alterations_` is empty (all False).
     description_length_ : float
         The f of C-Salt, in nats, for comparison with other methods; DiffNorm minimises another length.
-    history_ : (n_iter_ + 1,) float
+    history_ : (iterations + 1,) float
         The length that DiffNorm minimises, in nats: without patterns, and after every pattern that was kept; empty for
         data without ones.
     encoded_length_ : float
@@ -80,8 +81,7 @@ class DiffNorm(Baseline):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.max_time is not None and not (is_real(self.max_time) and self.max_time > 0):
-            raise ValueError(f"max_time must be a number of seconds above 0, or None, not {self.max_time!r}.")
+        check_max_time(self.max_time)
 
     def _classes(self, y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
         classes, numbers = super()._classes(y, n_rows)
@@ -93,7 +93,7 @@ class DiffNorm(Baseline):
         # Compiled code would slow the import.
         from saltmine.baselines.diffnorm_search import diffnorm
 
-        return self._run_once(lambda on_step: diffnorm(bits, self._subsets, self.max_time, on_step))
+        return self._run_once(lambda on_step: diffnorm(bits, self._subsets, self._deadline, on_step))
 
 
 def class_subsets(subsets: Any, classes: list[Any]) -> NDArray[np.bool_]:
@@ -109,20 +109,20 @@ def class_subsets(subsets: Any, classes: list[Any]) -> NDArray[np.bool_]:
         subsets = [classes, *([label] for label in classes)] if len(classes) > 1 else [classes]
     listed = _is_list(subsets) and len(subsets) and all(_is_list(subset) for subset in subsets)
     if not listed or any(_is_list(label) for subset in subsets for label in subset):
-        raise ValueError(f"subsets must be a list of lists of labels, as [['a', 'b'], ['a']], not {subsets!r}.")
+        raise ValueError(f"subsets must be a list of lists of labels, as [['a', 'b'], ['a']], not {quoted(subsets)}.")
     found = list[list[bool]]()
     for labels in map(list, subsets):
         if not labels:
             raise ValueError("subsets holds an empty list; give every subset the label of a class at least.")
         for label in labels:
             if label not in classes:
-                known = ", ".join(repr(known) for known in classes)
-                raise ValueError(f"subsets holds the label {label!r}, which y has not; y has {known}.")
+                known = shorten(", ".join(map(quoted, classes)), 400)
+                raise ValueError(f"subsets holds the label {quoted(label)}, which y has not; y has {known}.")
             if labels.count(label) > 1:
-                raise ValueError(f"subsets holds the label {label!r} twice in {labels!r}; once is enough.")
+                raise ValueError(f"subsets holds the label {quoted(label)} twice in {quoted(labels)}; once is enough.")
         members = [known in labels for known in classes]
         if members in found:
-            raise ValueError(f"subsets holds the classes {labels!r} twice; once is enough.")
+            raise ValueError(f"subsets holds the classes {quoted(labels)} twice; once is enough.")
         found.append(members)
     return np.array(found)
 

@@ -16,18 +16,21 @@ from saltmine.arrays import Bools, Ints
 from saltmine.baselines.diffnorm_coding import CodingSets
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
+from saltmine.deadline import Deadline
 from saltmine.progress import OnStep
 from saltmine.solver.scoring import description_length
 from saltmine.solver.solution import Solution
 
 # Seconds between two reports while no candidate is kept.
 REPORT_INTERVAL = 0.1
+# Seconds that the evidence for a pattern takes, after the search.
+SECONDS_PER_PATTERN = 0.003
 # Single items that find their first partners between two looks at the clock.
 ITEMS_PER_LOOK = 16
 
 
-def diffnorm(bits: BitMatrix, subsets: Bools, max_time: float | None, on_step: OnStep) -> Solution:
-    """Find patterns for every subset of the classes, (J, c), for at most ``max_time`` seconds.
+def diffnorm(bits: BitMatrix, subsets: Bools, deadline: Deadline, on_step: OnStep) -> Solution:
+    """Find patterns for every subset of the classes, (J, c), until the deadline.
 
     ``history`` is the total length without patterns and after every pattern that was kept.
 
@@ -36,15 +39,15 @@ def diffnorm(bits: BitMatrix, subsets: Bools, max_time: float | None, on_step: O
     >>> import numpy as np
     >>> rows = np.repeat([[1, 1, 1, 0, 0], [0, 0, 0, 1, 1]], 20, axis=0).astype(bool)
     >>> bits = BitMatrix(rows, [slice(0, 20), slice(20, 40)])
-    >>> diffnorm(bits, np.eye(2, dtype=bool), None, lambda rank, length, done: None).model.X.T.astype(int)
+    >>> diffnorm(bits, np.eye(2, dtype=bool), Deadline(), lambda rank, length, done: None).model.X.T.astype(int)
     array([[1, 1, 1, 0, 0],
            [0, 0, 0, 1, 1]])
     """
     coding = CodingSets(bits, subsets)
-    history = add_patterns(coding, Timer(coding, max_time, on_step))
+    history = add_patterns(coding, Timer(coding, deadline, on_step))
     model = binary_model(bits, coding)
     length = description_length(bits, model)
-    return Solution(model, length, length, len(history) - 1, history)
+    return Solution(model, length, length, len(history) - 1, history, finished=not deadline.was_over)
 
 
 def add_patterns(coding: CodingSets, timer: Timer) -> list[float]:
@@ -96,9 +99,9 @@ def binary_model(bits: BitMatrix, coding: CodingSets) -> BinaryModel:
 class Timer:
     """The time limit of a search, and regular reports of its progress."""
 
-    def __init__(self, coding: CodingSets, max_time: float | None, on_step: OnStep) -> None:
-        self._coding, self._max_time, self._on_step = coding, max_time, on_step
-        self._start, self._done = time.monotonic(), 0.0
+    def __init__(self, coding: CodingSets, deadline: Deadline, on_step: OnStep) -> None:
+        self._coding, self._deadline, self._on_step = coding, deadline, on_step
+        self._done = 0.0
         self.report(0.0)
 
     def expired(self) -> bool:
@@ -106,14 +109,13 @@ class Timer:
         now = time.monotonic()
         if now - self._last_report > REPORT_INTERVAL:
             self.report(self._done)
-        return self._max_time is not None and now - self._start >= self._max_time
+        self._deadline.reserve = SECONDS_PER_PATTERN * len(self._coding.patterns)
+        return self._deadline.is_over()
 
     def report(self, done: float) -> None:
         """Report progress; the estimate ``done`` may fall, the reported share does not."""
         self._last_report = time.monotonic()
-        if self._max_time is not None:
-            done = max(done, (self._last_report - self._start) / self._max_time)
-        self._done = min(max(self._done, done), 1.0)
+        self._done = min(max(self._done, done, self._deadline.spent()), 1.0)
         self._on_step(len(self._coding.patterns), self._coding.length, self._done)
 
 

@@ -65,7 +65,7 @@ class JointNMF(Baseline):
     components_, alterations_, usage_, classes_, ... :
         As in `CSalt`. Only the rows of a class use its class-wise patterns; ``"jsmf"`` and ``"rjsnmf"`` have no
         alterations.
-    history_ : (n_iter_ + 1,) float
+    history_ : (iterations + 1,) float
         The objective before the first iteration and after each; empty if the model without patterns is best.
 
     Examples

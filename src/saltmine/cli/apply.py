@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from saltmine.atomic import atomic_write
-from saltmine.cli import options
+from saltmine.cli import options, streams
 from saltmine.cli.data import read_for_model, row_names_of
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes
 from saltmine.io import Table
 from saltmine.io.class_files import ClassFiles
 from saltmine.methods import load
+from saltmine.names import printable_lines, quoted, shorten, shorten_message
 from saltmine.preprocessing.columns import number_text
 from saltmine.report import write_report
 
@@ -102,7 +104,8 @@ def report(model: Path, output: Path, title: str | None, max_patterns: int | Non
     """
     with user_mistakes():
         write_report(load(model), output, title, max_patterns)
-    click.echo(str(output))
+    streams.outcome.written_to(output)
+    click.echo(shorten_message(str(output)))
 
 
 def load_model(path: Path) -> Any:
@@ -117,8 +120,8 @@ def as_classes(model: Any, labels: Any, path: Path | ClassFiles) -> Any:
     given = [_key(label) for label in np.asarray(labels).tolist()]
     unknown = [label for label in dict.fromkeys(given) if label not in known]
     if unknown:
-        classes = ", ".join(str(label) for label in model.classes_)
-        raise WrongUse(f"{path} has the class {unknown[0]!r}, which is not one of the model's: {classes}.")
+        classes = shorten(", ".join(map(shorten, model.classes_)), 400)
+        raise WrongUse(f"{path} has the class {quoted(unknown[0])}, which is not one of the model's: {classes}.")
     return np.array([known[label] for label in given], dtype=model.classes_.dtype)
 
 
@@ -139,7 +142,9 @@ def usage_table(usage: NDArray[np.bool_], table: Table, labels: Any = None) -> p
 def _write_table(table: pd.DataFrame, output: Path | None, as_json: bool) -> None:
     text = json.dumps(json.loads(table.to_json(orient="records"))) + "\n" if as_json else table.to_csv(index=False)
     if output is None:
-        click.echo(text, nl=False)
+        # A terminal would obey control characters in names; for others, click must not take any out (color).
+        shown = printable_lines(text) if sys.stdout.isatty() else text
+        click.echo(shown, nl=False, color=True)
         return
     with user_mistakes(), atomic_write(output) as aside:
         aside.write_text(text, encoding="utf-8")

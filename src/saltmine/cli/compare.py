@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.measure import Measurement
 
 from saltmine import comparison
-from saltmine.cli import options
+from saltmine.cli import options, streams
 from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import Interrupted, user_mistakes
 from saltmine.cli.output import Notes, as_json, atomic_folder, markdown_table, print_rich, simple_grid, terminal_width
@@ -19,6 +19,7 @@ from saltmine.cli.planted import read_truth
 from saltmine.comparison import Comparison
 from saltmine.io.class_files import ClassFiles
 from saltmine.methods import METHODS, check_methods
+from saltmine.names import shorten_message
 
 TABLE, PAGE, FIGURE = "comparison.csv", "comparison.md", "comparison.png"
 NAMES = ", ".join(METHODS)
@@ -73,8 +74,9 @@ def compare(data: Path | ClassFiles, methods: list[str], **given: Any) -> None:
         found, interrupted = _run(data, items, methods, given)
         for name, reason in found.failed.items():
             # Shown even with --quiet: it is a result, not progress.
-            click.echo(f"{name} is left out: {reason}", err=True)
+            click.echo(shorten_message(f"{name} is left out: {reason}"), err=True)
         drawn = _write(found, items, about(data, items, given), folder)
+    streams.outcome.written_to(given["output"], is_printed=given["as_json"])
     if given["as_json"]:
         click.echo(as_json({"methods": found.rows, "failed": found.failed}))
     else:
@@ -125,9 +127,9 @@ def _print(table: pd.DataFrame, folder: Path, drawn: bool) -> None:
             break
     print_rich(grid, width=width)
     if dropped:
-        click.echo(f"The terminal is narrow; {folder / TABLE} has all columns.")
+        click.echo(shorten_message(f"The terminal is narrow; {folder / TABLE} has all columns."))
     look = f"open {folder / FIGURE}, or 'saltmine report" if drawn else "'saltmine report"
-    click.echo(f"Results in {folder}: {look} {folder}/{table['method'][0]}.salt'")
+    click.echo(shorten_message(f"Results in {folder}: {look} {folder}/{table['method'][0]}.salt'"))
 
 
 def _grid(table: pd.DataFrame) -> Any:

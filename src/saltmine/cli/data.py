@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes
+from saltmine.fitted.model_schema import READING
 from saltmine.io import ReadError, Table, read
 from saltmine.io.class_files import ClassFiles
 from saltmine.io.registry import format_of, has_known_suffix
 from saltmine.io.table import no_such_column
+from saltmine.names import quoted, shorten
 from saltmine.nouns import counted
 from saltmine.preprocessing import Prepare
 
@@ -25,8 +27,6 @@ from saltmine.preprocessing import Prepare
 MAX_CLASSES = 20
 # Classes whose rows are counted in the terminal.
 _SHOWN_CLASSES = 10
-# Options of the reader that also hold for new data of the same kind.
-_LASTING_OPTIONS = ("format", "row_names", "group", "separator", "encoding", "text", "language", "unit", "nonsilent")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def read_items(path: Path | ClassFiles, given: dict[str, Any], notes: Notes, oth
         raise WrongUse(f"{path}: {classes} are numbers such as {table.y[0]}; cut them first.")
     n_classes = 0 if table.y is None else len(set(table.y.tolist()))
     if table.y is not None and n_classes == 1 and otherwise is not None:
-        only = f"there is only one class, {str(table.y[0])!r}, and nothing to compare it with"
+        only = f"there is only one class, {quoted(str(table.y[0]))}, and nothing to compare it with"
         raise WrongUse(f"{path}: {only}; add rows of another class{otherwise}.")
     if n_classes > max(MAX_CLASSES, table.shape[0] // 5) and otherwise is not None:
         many = f"there are {n_classes:,} classes for {table.shape[0]:,} rows, too many to compare"
@@ -92,7 +92,9 @@ def read_items(path: Path | ClassFiles, given: dict[str, Any], notes: Notes, oth
     _say_notes(table, notes)
     notes.say(_sizes(items))
     if items.preparation is not None and items.preparation.left_out_:
-        notes.say(f"Left out, as every row has the same value: {', '.join(items.preparation.left_out_[:10])}.")
+        notes.say(
+            f"Left out, as every row has the same value: {', '.join(map(shorten, items.preparation.left_out_[:10]))}."
+        )
     return items
 
 
@@ -113,7 +115,7 @@ def _sizes(items: Items) -> str:
     listed, largest = sorted(of_classes.items()), ""
     if len(listed) > _SHOWN_CLASSES:
         listed, largest = of_classes.most_common(_SHOWN_CLASSES), " (the largest)"
-    sizes = ", ".join(f"{label} {count:,}" for label, count in listed)
+    sizes = ", ".join(f"{shorten(label)} {count:,}" for label, count in listed)
     return f"{', '.join(parts)}, {counted(len(of_classes), 'class')}{largest}: {sizes}."
 
 
@@ -122,7 +124,7 @@ def _without_classes(path: Path | ClassFiles, table: Table, otherwise: str) -> s
         # A column of classes has few different texts; without such a column, any may be meant.
         texts = table.frame.select_dtypes(exclude=["number", "bool"])
         likely = [column for column in texts if texts[column].nunique() <= 20] or list(table.frame)
-        columns = ", ".join(str(column) for column in likely[:8])
+        columns = ", ".join(shorten(column) for column in likely[:8])
         more = ", ..." if len(likely) > 8 else ""
         return f"Which column of {path} holds the classes, {columns}{more}? Name it with --target{otherwise}."
     files = "name a file that does with --labels, or give one file per class as CLASS=FILE"
@@ -133,15 +135,26 @@ def _without_classes(path: Path | ClassFiles, table: Table, otherwise: str) -> s
 
 def about(path: Path | ClassFiles, items: Items, given: dict[str, Any]) -> dict[str, Any]:
     """Return facts about the data for the report, and the options with which to read new data."""
-    lasting = {name: given[name] for name in _LASTING_OPTIONS if given.get(name) is not None}
-    reading = {name: value if isinstance(value, bool) else str(value) for name, value in lasting.items()}
-    facts: dict[str, Any] = {"source": path.name, "kind": items.table.kind, "reading": reading}
+    lasting = {name: given[name] for name in READING if given.get(name) is not None}
+    reading = {name: v if isinstance(v, bool) else _whole_characters(str(v)) for name, v in lasting.items()}
+    facts: dict[str, Any] = {"source": _whole_characters(path.name), "kind": items.table.kind, "reading": reading}
     if given.get("image"):
         (height, width), n = given["image"], items.X.shape[1]
         if height * width != n:
             raise WrongUse(f"--image {height}x{width} has {height * width} pixels, but the data has {n} items.")
         facts |= {"kind": "pixels", "image": given["image"]}
-    return facts | ({"title": given["title"]} if given.get("title") else {})
+    return facts | ({"title": _whole_characters(given["title"])} if given.get("title") else {})
+
+
+def _whole_characters(text: str) -> str:
+    r"""Return text that every file can hold: a file may have a name that is not text in the encoding of the system.
+
+    Examples
+    --------
+    >>> _whole_characters("caf\udce9.csv")
+    'caf?.csv'
+    """
+    return text.encode(errors="replace").decode()
 
 
 def read_for_model(path: Path | ClassFiles, model: Any, given: dict[str, Any], notes: Notes) -> tuple[Any, Table]:
@@ -160,7 +173,8 @@ def read_for_model(path: Path | ClassFiles, model: Any, given: dict[str, Any], n
 
 def _read_like_fit(path: Path | ClassFiles, about: dict[str, Any], given: dict[str, Any]) -> Table:
     """Return the table of a file, read like the data of the fit as far as its format allows."""
-    before = about.get("reading", {})
+    # No path is among these options: which files are opened is up to the command line alone.
+    before = {name: value for name, value in about.get("reading", {}).items() if name in READING}
     first = next(iter(path.values())) if isinstance(path, ClassFiles) else path
     if first.exists():
         if first.is_dir() or has_known_suffix(first):
@@ -200,7 +214,7 @@ def _aligned(table: Table, model: Any, path: Path | ClassFiles, notes: Notes) ->
     absent = len(known) - len(present)
     if not len(present) or (absent and table.frame is not None):
         more = f" (and {absent - 1:,} others)" if absent > 1 else ""
-        lacking = f"{path} lacks the item {known[wanted < 0][0]!r}{more} of the model"
+        lacking = f"{path} lacks the item {quoted(known[wanted < 0][0])}{more} of the model"
         remedy = "check the names, or save the model with what prepares its columns (model.preparation_)"
         raise WrongUse(f"{lacking}; {remedy}.")
     if absent:

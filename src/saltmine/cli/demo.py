@@ -12,14 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from saltmine.cli import options
+from saltmine.cli import options, streams
 from saltmine.cli.errors import user_mistakes
+from saltmine.cli.output import atomic_folder
 from saltmine.colours import SHARED, class_colours
 from saltmine.estimators import CSalt
 from saltmine.fitted.kinds import class_kinds
 from saltmine.fitted.summary import Summary
+from saltmine.names import shorten_message
 from saltmine.report import write_report
 
+REPORT, PICTURE = "report.html", "digits.png"
 DIGITS = (3, 8)
 SIDE = 8
 SHOWN = 12
@@ -72,8 +75,9 @@ def draw(model: CSalt, path: Path) -> None:
 
 @click.command()
 @options.output_option("out/demo", "Folder.")
+@options.FORCE
 @user_mistakes()
-def demo(output: Path) -> None:
+def demo(output: Path, force: bool) -> None:
     """Compare handwritten threes and eights; write a picture and a report.
 
     \b
@@ -98,11 +102,14 @@ def demo(output: Path) -> None:
     own = summary.entries.query("kind != 'shared'").groupby("role").size()
     for digit in DIGITS:
         print(f"{own.get(str(digit), 0)} of the pixels in these and the other patterns belong to {digit}.")
-    output.mkdir(parents=True, exist_ok=True)
-    write_report(summary, output / "report.html")
-    print(f"\nThe report, with all of them, is in {output / 'report.html'}.")
-    try:
-        draw(model, output / "digits.png")
-        print(f"The picture is in {output / 'digits.png'}.")
-    except ImportError:
-        print("There is no picture: it needs matplotlib (pip install 'saltmine[report]').")
+    with atomic_folder(output, (REPORT, PICTURE), (REPORT, b"<!doctype html>"), force) as folder:
+        write_report(summary, folder / REPORT)
+        picture = f"The picture is in {output / PICTURE}."
+        try:
+            draw(model, folder / PICTURE)
+        except ImportError:
+            picture = "There is no picture: it needs matplotlib (pip install 'saltmine[report]')."
+    streams.outcome.written_to(output)
+    print()
+    print(shorten_message(f"The report, with all of them, is in {output / REPORT}."))
+    print(shorten_message(picture))

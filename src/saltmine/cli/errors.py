@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +11,19 @@ from typing import IO, Any
 
 import click
 
+from saltmine.cli import streams
+from saltmine.cli.memory import is_memory_problem, memory_sentence
 from saltmine.distributed.errors import ClusterError
+from saltmine.names import shorten, shorten_message
 
-# A full or broken disk is not a mistake of the user.
-_DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
+# Failures of disks, which are no mistakes of the user, and what to do about them.
+_DISK_REMEDIES = {
+    errno.ENOSPC: "make room on that disk, or name another place",
+    errno.EDQUOT: "make room within your quota, or name another place",
+    errno.EFBIG: "raise the limit of file sizes (ulimit -f), or write less",
+    errno.EROFS: "name a place that can be written to",
+    errno.EIO: "check that disk, or name another place",
+}
 
 
 class WrongUse(click.ClickException):
@@ -24,8 +32,8 @@ class WrongUse(click.ClickException):
     exit_code = 2
 
     def format_message(self) -> str:
-        """Return the message on one line."""
-        return " ".join(self.message.split())
+        """Return the message on one line, with long names shortened."""
+        return shorten_message(self.message)
 
 
 class Failed(WrongUse):
@@ -52,28 +60,46 @@ class OneLineErrors(click.Group):
     # How users start it.
     program = "saltmine"
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Parse the options before the command."""
+        with _shortened():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command and turn every error into a message of one line."""
         debug = ctx.params.get("debug")
         try:
-            return super().invoke(ctx)
+            with _shortened():
+                return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort) as error:
             if debug and error.__cause__ is not None:
                 traceback.print_exception(error.__cause__)
             raise
         except KeyboardInterrupt:
-            raise Interrupted("Interrupted; nothing was written.") from None
-        except BrokenPipeError:
-            # The reader has closed the pipe; Python must not complain when it closes the stream.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise click.exceptions.Exit(0) from None
-        except MemoryError:
-            raise Failed("There is not enough memory; use fewer columns or rows, or a machine with more.") from None
+            place = streams.outcome.place
+            raise Interrupted(
+                f"Interrupted; {f'the results are complete in {place}' if place else 'nothing was written'}."
+            ) from None
         except Exception as error:
             if debug:
                 traceback.print_exc()
+            if is_memory_problem(error):
+                raise Failed(memory_sentence()) from None
+            if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+                raise WrongUse(_os_problem(error)) from None
             hint = "" if debug else f"; '{self.program} --debug ...' shows where"
             raise Failed(f"saltmine failed ({type(error).__name__}: {error}){hint}.") from error
+
+
+@contextmanager
+def _shortened() -> Iterator[None]:
+    """Let messages of click, which repeat what the user typed, be as short as ours."""
+    try:
+        yield
+    except click.ClickException as error:
+        # click declares the message as final.
+        vars(error)["message"] = shorten_message(error.message)
+        raise
 
 
 @contextmanager
@@ -81,10 +107,40 @@ def user_mistakes(prefix: str = "") -> Iterator[None]:
     """Turn errors of this block into messages about the data or the options."""
     try:
         yield
-    except OSError as error:
-        kind = Failed if error.errno in _DISK_ERRORS else WrongUse
-        raise kind(f"{prefix}{error.strerror or error}.") from error
     except ClusterError as error:
         raise Failed(f"{prefix}{error}") from error
-    except (ValueError, ImportError) as error:
-        raise WrongUse(f"{prefix}{error}") from error
+    except (OSError, ValueError, ImportError) as error:
+        if is_memory_problem(error):
+            raise Failed(memory_sentence()) from error
+        if not isinstance(error, OSError):
+            raise WrongUse(f"{prefix}{error}") from error
+        if remedy := _disk_remedy(error):
+            raise Failed(f"{prefix}{error.strerror}; {remedy}.") from error
+        raise WrongUse(f"{prefix}{_os_problem(error)}") from error
+
+
+@contextmanager
+def writing_to(folder: os.PathLike[str]) -> Iterator[None]:
+    """Turn failures to write into a folder into messages; other errors of the block stay as they are."""
+    try:
+        yield
+    except OSError as error:
+        remedy = _disk_remedy(error)
+        if not remedy and not str(error.filename or "").startswith(os.fspath(folder)):
+            raise
+        # The messages of `atomic_write` name a temporary file.
+        problem = f"The results cannot be written to {os.fspath(folder)}: {os.strerror(error.errno or 0)}"
+        if remedy:
+            raise Failed(f"{problem}; {remedy}.") from error
+        raise WrongUse(f"{problem}; name a folder that you may write to.") from error
+
+
+def _os_problem(error: OSError) -> str:
+    """Return the message of an error of the system with the file that it is about."""
+    where = f"{shorten(error.filename)}: " if error.filename else ""
+    return f"{where}{error.strerror or error}".rstrip(".") + "."
+
+
+def _disk_remedy(error: OSError) -> str:
+    """Return what to do about a disk that is full, broken or read-only; empty for other errors."""
+    return _DISK_REMEDIES.get(error.errno or 0, "")

@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from saltmine.baselines import JointNMF
-from saltmine.cli import options
+from saltmine.checkpoint import remove_checkpoint
+from saltmine.cli import options, streams
 from saltmine.cli.data import Items, about, read_items
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes, as_json, atomic_folder
@@ -23,7 +24,7 @@ from saltmine.io.class_files import ClassFiles
 from saltmine.methods import METHODS, make, parameters_of, ranks_for
 
 # Options that set a parameter of the estimator, all but --ranks.
-SAME_NAME = ("algorithm", "alpha", "max_rank", "device", "tau", "candidates", "max_time")
+SAME_NAME = ("algorithm", "alpha", "max_rank", "device", "tau", "candidates", "max_time", "checkpoint")
 OTHER_NAME = {"restarts": "n_restarts", "jobs": "n_jobs", "seed": "random_state", "cluster": "client"}
 PARAMETERS = {name: name for name in SAME_NAME} | OTHER_NAME
 # Options that a method without random starts accepts and ignores.
@@ -32,6 +33,8 @@ IGNORED = ("seed", "jobs")
 TAU = "Confidence of the associations of asso, dbssl and mdldbssl; chosen by description length if not given."
 CANDIDATES = "Where patterns of dbssl and mdldbssl come from; item sets need mlxtend."
 METHOD = "csalt compares classes, primp and asso need none; the others are baselines."
+CHECKPOINT = """File from which the same command goes on after it was killed, or after --max-time; removed when the
+results are written."""
 REPORT_PATTERNS = "Most patterns in the report, the first of patterns.csv; all if not given."
 IMAGE = "Size of the image of which columns are pixels."
 SEARCHING = (
@@ -47,6 +50,7 @@ SEARCHING = (
     click.option("--tau", type=click.FloatRange(0, 1, True), help=TAU),
     options.choice("--candidates", ("both", "associations", "itemsets"), "both", CANDIDATES),
     options.MAX_TIME,
+    click.option("--checkpoint", metavar="FILE", help=CHECKPOINT),
     click.option("--device", metavar="NAME", help="Run the relaxed solve on a device, as cuda."),
     click.option("--cluster", metavar="ADDRESS", help="Dask cluster to share the work, as tcp://host:8786."),
     click.option("--stability", type=options.COUNT, metavar="REFITS", help="Bootstrap refits that assess stability."),
@@ -100,6 +104,9 @@ def fit(data: Path | ClassFiles, **given: Any) -> None:
         values = plain_values(summary, seconds)
         notes.say("Writing the results ...")
         write_results(summary, items.table, values, folder, given["max_report_patterns"])
+    streams.outcome.written_to(given["output"], is_printed=given["as_json"])
+    if model.finished_:
+        remove_checkpoint(given["checkpoint"])
     if given["as_json"]:
         click.echo(as_json(values))
     else:
@@ -116,6 +123,8 @@ def _fit(items: Items, given: dict[str, Any]) -> Any:
         if given["ranks"] is not None:
             settings |= ranks_for(method, given["ranks"], max(1, items.n_classes))
         model, table = make(method, **settings), items.table
+        # Until the results are written it is all there is of them.
+        model._removes_checkpoint = False
         names = {"item_names": items.item_names, "row_names": table.row_names}
         groups = None if table.groups is None else pd.Series(table.groups, name=table.group_name or "group")
         return model.fit(items.X, table.y, **names, groups=groups)

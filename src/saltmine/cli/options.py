@@ -11,6 +11,8 @@ import click
 from saltmine.cli.errors import WrongUse
 from saltmine.io.class_files import ClassFiles
 from saltmine.io.registry import formats
+from saltmine.memory import parse_size
+from saltmine.names import quoted
 
 Command = Callable[..., Any]
 PATH, COUNT = click.Path(path_type=Path), click.IntRange(min=1)
@@ -26,7 +28,7 @@ def parse_thresholds(ctx: click.Context, param: click.Parameter, given: tuple[st
         except ValueError:
             separator = ""
         if not separator or not column:
-            raise click.BadParameter(f"{text!r} is not COLUMN=NUMBERS, as age=18,60.")
+            raise click.BadParameter(f"{quoted(text)} is not COLUMN=NUMBERS, as age=18,60.")
     return thresholds
 
 
@@ -36,7 +38,7 @@ def parse_ranks(ctx: click.Context, param: click.Parameter, value: str | None) -
         return None
     numbers = value.split(",")
     if not all(number.strip().isdecimal() for number in numbers):
-        raise click.BadParameter(f"{value!r} is not a list of numbers of patterns, as 8,4,4.")
+        raise click.BadParameter(f"{quoted(value)} is not a list of numbers of patterns, as 8,4,4.")
     return tuple(int(number) for number in numbers) if len(numbers) > 1 else int(value)
 
 
@@ -46,8 +48,16 @@ def parse_image(ctx: click.Context, param: click.Parameter, value: str | None) -
         return None
     sides = value.lower().split("x")
     if len(sides) != 2 or not all(side.isdecimal() and int(side) > 0 for side in sides):
-        raise click.BadParameter(f"{value!r} is not HEIGHTxWIDTH, as 28x28.")
+        raise click.BadParameter(f"{quoted(value)} is not HEIGHTxWIDTH, as 28x28.")
     return [int(side) for side in sides]
+
+
+def parse_memory(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Return bytes from text such as 500M or 2G."""
+    try:
+        return None if value is None else parse_size(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def parse_data(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> Path | ClassFiles:
@@ -64,7 +74,7 @@ def parse_data(ctx: click.Context, param: click.Parameter, given: tuple[str, ...
         if not label or not path:
             raise WrongUse(f"'{label}={path}' is not CLASS=FILE, as primary=a.maf.")
         if label in files:
-            raise WrongUse(f"The class {label!r} has two files, {files[label]} and {path}; put them into one.")
+            raise WrongUse(f"The class {quoted(label)} has two files, {files[label]} and {path}; put them into one.")
         files[label] = path
     return ClassFiles(files)
 
@@ -82,6 +92,7 @@ def choice(name: str, values: Iterable[str], default: str | None, text: str) -> 
 DATA = click.argument("data", nargs=-1, required=True, callback=parse_data)
 MODEL = click.argument("model", type=PATH)
 
+MAX_MEMORY = "Memory to use at most, as 500M or 2G; half of what is available if not given."
 NONSILENT = "Whether silent mutations of a MAF file are left out; they are for genes if not given."
 #: Options of `saltmine.read`.
 READING = (
@@ -101,6 +112,7 @@ READING = (
     click.option("--nonsilent/--all-mutations", default=None, help=NONSILENT),
     click.option("--min-samples", type=COUNT, help="Leave out genes and alterations in fewer samples (vcf, maf)."),
     click.option("--drop-unlabelled", is_flag=True, default=None, help="Leave out rows without a class."),
+    click.option("--max-memory", metavar="SIZE", callback=parse_memory, help=MAX_MEMORY),
 )
 
 THRESHOLD = "Where to cut a numeric column, as age=18,60; may be given several times."
@@ -131,7 +143,9 @@ starts in every run."""
 RESTARTS = click.option("--restarts", type=COUNT, default=1, show_default=True, help=STARTS)
 TRUTH = click.option("--truth", type=PATH, help="File of planted data; DATA itself if it is one.")
 POSITIVE = click.FloatRange(min=0, min_open=True)
-MAX_TIME = click.option("--max-time", type=POSITIVE, metavar="SECONDS", help="Time limit of diffnorm.")
+TIME_LIMIT = """Time limit of a fit; the model is then the best so far, and says so. Reading is not counted. Of csalt,
+primp, paper and diffnorm."""
+MAX_TIME = click.option("--max-time", type=POSITIVE, metavar="SECONDS", help=TIME_LIMIT)
 
 
 def add_options(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:

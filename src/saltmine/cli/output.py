@@ -1,13 +1,11 @@
-"""Output of the command line: atomic folders, JSON, tables for terminal and markdown, notes on standard error."""
+"""Output of the command line: the folder of results, JSON, tables for terminal and markdown, notes."""
 
 from __future__ import annotations
 
 import io
 import json
-import os
 import shutil
 import sys
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +16,9 @@ from rich import box
 from rich.console import Console, RenderableType
 from rich.table import Table as Grid
 
-from saltmine.cli.errors import WrongUse, user_mistakes
+from saltmine.atomic import atomic_files
+from saltmine.cli.errors import Interrupted, WrongUse, writing_to
+from saltmine.names import printable_lines, shorten_message
 
 
 class Notes:
@@ -30,7 +30,7 @@ class Notes:
     def say(self, text: str) -> None:
         """Print a note, unless the user wants quiet."""
         if not self.quiet:
-            click.echo(text, err=True)
+            click.echo(shorten_message(text), err=True)
 
 
 def as_json(values: Any) -> str:
@@ -58,7 +58,7 @@ def print_rich(*parts: RenderableType, width: int) -> None:
     console = Console(file=text, width=width, highlight=False)
     for part in parts:
         console.print(part)
-    click.echo(text.getvalue(), nl=False)
+    click.echo(printable_lines(text.getvalue()), nl=False)
 
 
 def simple_grid(**options: Any) -> Grid:
@@ -87,31 +87,31 @@ def markdown_table(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> s
 
 @contextmanager
 def atomic_folder(folder: Path, names: Sequence[str], sign: tuple[str, bytes], force: bool) -> Iterator[Path]:
-    """Give a folder to write files into; they move to their place when all of them are written.
+    """Give a folder to write files into; in the end they take their place in ``folder`` all at once.
 
     Existing files of these names are replaced if the folder holds the ``sign`` of an earlier run, a file given by its
     name and its first bytes. Otherwise they may be the user's own, and only ``force`` replaces them.
     """
     if folder.exists() and not folder.is_dir():
         raise WrongUse(f"{folder} is a file; name a folder for the results.")
+    for name in names:
+        if (folder / name).is_dir():
+            raise WrongUse(f"{folder / name} is a folder, but a file of that name is to be written; rename it.")
     there = [name for name in names if (folder / name).exists()]
     if there and not force and not _starts_with(folder / sign[0], sign[1]):
         raise WrongUse(f"{folder / there[0]} is not of an earlier run; choose another folder, or --force replaces it.")
     made = _make_folder(folder)
-    aside = folder / f".saltmine-{uuid.uuid4().hex}.part"
+    complete = False
     try:
-        with user_mistakes(f"The results cannot be written to {folder}: "):
-            aside.mkdir()
-        yield aside
-        with user_mistakes(f"The results cannot be written to {folder}: "):
-            written = sorted(path.name for path in aside.iterdir())
-            for name in written:
-                os.replace(aside / name, folder / name)
-            for name in set(names) - set(written):
-                # A file of an earlier run would be taken for one of this run.
-                (folder / name).unlink(missing_ok=True)
+        with writing_to(folder), atomic_files(folder, names) as aside:
+            yield aside
+            complete = True
+    except KeyboardInterrupt:
+        if not complete:
+            raise
+        # In the moment of the change: both are possible.
+        raise Interrupted(f"Interrupted; {folder} has all results of this run, or all that it had before.") from None
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
         for empty in made:
             # Remove folders that were made for results that never came.
             if empty.is_dir() and not any(empty.iterdir()):
@@ -129,8 +129,10 @@ def _starts_with(path: Path, first: bytes) -> bool:
 def _make_folder(folder: Path) -> list[Path]:
     """Make a folder and its parents; return the new ones, the innermost first."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WrongUse(f"The folder {folder} cannot be made: {error.strerror or error}.") from error
+    with writing_to(folder):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            # The problem may be with a folder above.
+            raise OSError(error.errno, error.strerror, str(folder)) from error
     return missing

@@ -9,16 +9,17 @@ import click
 import numpy as np
 import pandas as pd
 
-from saltmine.atomic import atomic_write
-from saltmine.cli import options
+from saltmine.atomic import atomic_files, atomic_write
+from saltmine.cli import options, streams
 from saltmine.cli.apply import as_classes, load_model
 from saltmine.cli.data import read_for_model
-from saltmine.cli.errors import WrongUse, user_mistakes
+from saltmine.cli.errors import WrongUse, user_mistakes, writing_to
 from saltmine.cli.output import Notes
 from saltmine.cli.output import as_json as to_json
 from saltmine.datasets import Planted, make_planted
 from saltmine.io.class_files import ClassFiles
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure, residual
+from saltmine.names import printable_lines, quoted, shorten, shorten_message
 
 ARRAYS = ("X", "y", "components", "alterations", "usage")
 
@@ -26,7 +27,7 @@ ARRAYS = ("X", "y", "components", "alterations", "usage")
 def _sizes(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
     sizes = value.split(",")
     if not all(size.strip().isdigit() and int(size) > 0 for size in sizes):
-        raise click.BadParameter(f"{value!r} is not a list of class sizes, as 500,500.")
+        raise click.BadParameter(f"{quoted(value)} is not a list of class sizes, as 500,500.")
     return [int(size) for size in sizes]
 
 
@@ -53,16 +54,28 @@ def generate(output: Path, rows: list[int], columns: int, patterns: int, noise: 
         raise WrongUse(f"{output}: data is written as .npz, .csv or .tsv; choose one of these suffixes.")
     with user_mistakes():
         planted = make_planted(columns, rows, patterns, noise=noise, random_state=seed)
-    if suffix != ".npz":
-        frame = pd.DataFrame(planted.X.astype(np.int8), columns=[f"item_{i}" for i in range(columns)])
-        frame["class"] = planted.y
-        with user_mistakes(), atomic_write(output) as aside:
-            frame.to_csv(aside, index=False, sep="," if suffix == ".csv" else "\t")
-    path = output if suffix == ".npz" else output.with_suffix(".truth.npz")
-    with user_mistakes(), atomic_write(path) as aside:
-        np.savez_compressed(aside, **_arrays(planted))
-    files = str(output) if output == path else f"{output}, and the truth in {path}"
-    click.echo(f"{sum(rows):,} rows, {columns:,} columns, {patterns} patterns: {files}")
+    with user_mistakes():
+        if suffix == ".npz":
+            with atomic_write(output) as aside:
+                np.savez_compressed(aside, **_arrays(planted))
+        else:
+            _write_table_and_truth(planted, output)
+    truth = "" if suffix == ".npz" else f", and the truth in {_truth_of(output)}"
+    files = f"{output}{truth}"
+    streams.outcome.written_to(files)
+    click.echo(shorten_message(f"{sum(rows):,} rows, {columns:,} columns, {patterns} patterns: {files}"))
+
+
+def _truth_of(table: Path) -> Path:
+    return table.with_suffix(".truth.npz")
+
+
+def _write_table_and_truth(planted: Planted, path: Path) -> None:
+    frame = pd.DataFrame(planted.X.astype(np.int8), columns=[f"item_{i}" for i in range(planted.X.shape[1])])
+    frame["class"] = planted.y
+    with writing_to(path.parent), atomic_files(path.parent, [path.name, _truth_of(path).name]) as aside:
+        frame.to_csv(aside / path.name, index=False, sep="," if path.suffix.lower() == ".csv" else "\t")
+        np.savez_compressed(aside / _truth_of(path).name, **_arrays(planted))
 
 
 @click.command()
@@ -117,7 +130,7 @@ def score(model: Path, data: Path | ClassFiles, truth: Path | None, as_json: boo
         click.echo(to_json(figures))
     else:
         for name, value in figures.items():
-            click.echo(f"{name.replace('_', ' '):<28}{_as_text(value)}")
+            click.echo(printable_lines(f"{name.replace('_', ' '):<28}{_as_text(value)}"))
 
 
 def read_truth(truth: Path | None, data: Path | ClassFiles) -> Any:
@@ -149,5 +162,5 @@ def _as_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.3f}" if abs(value) < 10 else f"{value:,.0f}"
     if isinstance(value, dict):
-        return ", ".join(f"{label}: {entry}" for label, entry in value.items())
+        return ", ".join(f"{shorten(label)}: {entry}" for label, entry in value.items())
     return f"{value:,}" if isinstance(value, int) else str(value)

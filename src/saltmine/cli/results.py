@@ -16,6 +16,7 @@ from saltmine.fitted.parts import PatternSummary
 from saltmine.fitted.summary import Summary
 from saltmine.fitted.wording import percent, probability
 from saltmine.io import Table
+from saltmine.names import shorten, shorten_message
 from saltmine.nouns import plural
 from saltmine.report import write_report
 from saltmine.version import __version__
@@ -61,6 +62,7 @@ def plain_values(summary: Summary, seconds: float) -> dict[str, Any]:
         "description_length": float(model.description_length_),
         "null_description_length": float(model.null_description_length_),
         "seconds": round(seconds, 2),
+        "finished": bool(model.finished_),
         "parameters": {name: value for name, value in model.get_params().items() if name != "callback"},
         "files": list(FILES),
         "patterns": [_plain_pattern(summary, pattern) for pattern in summary.patterns],
@@ -118,7 +120,7 @@ def write_results(
 def print_summary(summary: Summary, folder: Path) -> None:
     """Print headline, findings, the first patterns, single items that differ, and where the results are."""
     width = terminal_width(otherwise=120)
-    parts: list[Any] = [Text(summary.headline)]
+    parts: list[Any] = [Text(shorten_message(summary.headline))]
     if summary.findings:
         parts += [Text(), _finding_grid(summary)]
     if summary.patterns:
@@ -130,7 +132,7 @@ def print_summary(summary: Summary, folder: Path) -> None:
         if more > 0:
             parts.append(Text(f"... and {more} more {plural(more, 'pattern')}."))
     parts += _single_items(summary)
-    parts.append(Text(f"Results in {folder}: open {folder / REPORT}"))
+    parts.append(Text(shorten_message(f"Results in {folder}: open {folder / REPORT}")))
     print_rich(*parts, width=width)
 
 
@@ -139,7 +141,7 @@ def _finding_grid(summary: Summary) -> Any:
     grid.add_column(justify="right")
     grid.add_column(ratio=1)
     for number, finding in enumerate(summary.findings, start=1):
-        grid.add_row(f"{number}.", Text(finding.text))
+        grid.add_row(f"{number}.", Text(shorten_message(finding.text)))
     return grid
 
 
@@ -147,7 +149,7 @@ def _pattern_grid(summary: Summary, width: int) -> Any:
     grid = simple_grid()
     grid.add_column("#", justify="right")
     grid.add_column("items", ratio=3)
-    labels = [entry.label for entry in summary.classes] if len(summary.classes) > 1 else ["rows"]
+    labels = [shorten(entry.label) for entry in summary.classes] if len(summary.classes) > 1 else ["rows"]
     apart = len(labels) <= MAX_COLUMNS and sum(len(label) + 2 for label in labels) <= MAX_SHARE_OF_WIDTH * width
     for label in labels if apart else ():
         grid.add_column(Text(label), justify="right")
@@ -158,8 +160,9 @@ def _pattern_grid(summary: Summary, width: int) -> Any:
         grid.add_column("came back", justify="right")
     for pattern in summary.patterns[:SHOWN_PATTERNS]:
         text = "; ".join(text for _, text in summary.describe(pattern, SHOWN_ITEMS, brief=True))
-        used = [f"{count:,}" for count in pattern.usage] if apart else [_users(summary, pattern)]
-        grid.add_row(str(pattern.number), Text(text), *used, *([f"{pattern.stability:.0%}"] if assessed else []))
+        used = [f"{count:,}" for count in pattern.usage] if apart else [Text(_users(summary, pattern))]
+        share = [f"{pattern.stability:.0%}"] if assessed else []
+        grid.add_row(str(pattern.number), Text(shorten_message(text)), *used, *share)
     return grid
 
 
@@ -167,7 +170,7 @@ def _users(summary: Summary, pattern: PatternSummary) -> str:
     """Return the classes that use a pattern most, with their rows."""
     using = [(count, entry.label) for count, entry in zip(pattern.usage, summary.classes, strict=True) if count]
     using.sort(key=lambda user: -user[0])
-    named = [f"{label} {count:,}" for count, label in using[:NAMED_CLASSES]]
+    named = [f"{shorten(label)} {count:,}" for count, label in using[:NAMED_CLASSES]]
     more = len(using) - len(named)
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
@@ -194,5 +197,6 @@ def _difference_grid(differences: pd.DataFrame) -> Any:
         grid.add_column(name, justify="right")
     for row in differences.to_dict("records"):
         figures = percent(row["share"]), percent(row["share_elsewhere"]), f"{row['odds_ratio']:.3g}"
-        grid.add_row(Text(str(row["item"])), Text(str(row["class"])), *figures, probability(row["q_value"]))
+        names = Text(shorten(row["item"])), Text(shorten(row["class"]))
+        grid.add_row(*names, *figures, probability(row["q_value"]))
     return grid

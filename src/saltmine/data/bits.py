@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltmine import native
-from saltmine.arrays import Bools, Ints, Words
+from saltmine.arrays import Bools, Indices, Ints, Words
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.folding import Weights, stored
 from saltmine.data.validation import BinaryMatrix
@@ -72,6 +72,28 @@ class Layout:
         merged = copy(self)
         merged.edges = self.edges[[0, -1]]
         return merged
+
+    def sort_classes(self, classes: Indices) -> Layout:
+        """Return the same layout with the classes in another order.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> layout = Layout([slice(0, 70), slice(70, 80)], np.ones(80, dtype=int))
+        >>> layout.sort_classes(np.array([1, 0])).edges.tolist()
+        [0, 1, 3]
+        """
+        words = self.words_of(classes)
+        sorted_layout = copy(self)
+        sorted_layout.__dict__.pop("row_mask", None)
+        sorted_layout.edges = np.concatenate([[0], np.cumsum(np.diff(self.edges)[classes])])
+        sorted_layout.weights = self.weights[words]
+        sorted_layout.places = 64 * np.argsort(words)[self.places // 64] + self.places % 64
+        return sorted_layout
+
+    def words_of(self, classes: Indices) -> Indices:
+        """Return the words of these classes, one class after the other."""
+        return np.concatenate([np.arange(self.edges[a], self.edges[a + 1]) for a in classes])
 
     def words(self, a: int) -> slice:
         """Return the words of class ``a``."""
@@ -184,8 +206,13 @@ class BitMatrix:
 
     def carried(self, items: Bools) -> Ints:
         """Count how many of these items, (n,), every row has: (m,)."""
+        return self.sum_in_rows(self.weights.items, items)
+
+    def sum_in_rows(self, of_items: Ints, items: Bools | None = None) -> Ints:
+        """Add up numbers of the items, (n,), that every row has, all of them or some: (m,)."""
         counts = np.zeros(64 * len(self.layout.weights), dtype=np.int64)
-        native.count_in_rows(self.columns, np.ascontiguousarray(items), self.weights.items, counts)
+        chosen = np.ones(self.shape[1], dtype=bool) if items is None else np.ascontiguousarray(items)
+        native.count_in_rows(self.columns, chosen, of_items, counts)
         of_rows = np.zeros(self.shape[0], dtype=np.int64)
         of_rows[self.layout.rows] = counts[self.layout.places]
         return of_rows

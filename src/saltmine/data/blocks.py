@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,19 +24,36 @@ COLUMN_BLOCK_CELLS, ROW_BLOCK_CELLS = 1 << 24, 1 << 23
 # Rows of such a block for every class there is: it counts every item by class, so short blocks of many classes count
 # more cells than they have.
 ROWS_PER_CLASS = 256
-# Places where some rows of lazy data are read.
-WINDOWS = 8
 
 
-def column_sources(data: LazyMatrix | BinaryMatrix, client: Client | None, binarize: float | None) -> Sequence[Any]:
-    """Cut data into blocks of columns, at least one for every thread of a cluster."""
+def column_sources(data: LazyMatrix | BinaryMatrix, client: Client | None, binarize: float | None) -> Iterable[Any]:
+    """Cut data into blocks of columns, at least one for every thread of a cluster; those in memory one by one."""
     n_threads = count_threads(client)
     if isinstance(data, LazyMatrix):
         return data.sources(1, data.edges(1, n_threads), binarize)
     m, n = data.shape
     parts = cut(n, m, max(1, min(COLUMN_BLOCK_CELLS, m * n // n_threads)))
-    columns = data if isinstance(data, np.ndarray) else sp.csc_array(data)
-    return [columns[:, part] if isinstance(data, np.ndarray) else sp.csr_array(columns[:, part]) for part in parts]
+    return (data[:, part] for part in parts) if isinstance(data, np.ndarray) else _cut_columns(data, parts)
+
+
+def _cut_columns(data: sp.csr_array, parts: Sequence[slice]) -> Iterator[sp.csr_array]:
+    """Cut rows whose items are sorted: every part is a range of them, so nothing but that is copied."""
+    if not data.has_sorted_indices:
+        data = data.sorted_indices()
+    edges = np.array([0, *(part.stop for part in parts)], dtype=data.indices.dtype)
+    rows = list(pairwise(data.indptr.tolist()))
+    places = np.array([begin + np.searchsorted(data.indices[begin:end], edges) for begin, end in rows]).T
+    for part, ranges in zip(parts, pairwise(places.tolist()), strict=True):
+        yield _cut_rows(data, list(zip(*ranges, strict=True)), part)
+
+
+def _cut_rows(data: sp.csr_array, ranges: list[tuple[int, int]], part: slice) -> sp.csr_array:
+    """Return the columns of a part, which every row has in this range."""
+    indices = np.concatenate([data.indices[begin:end] for begin, end in ranges])
+    indices -= part.start
+    indptr = np.concatenate([[0], np.cumsum([end - begin for begin, end in ranges])]).astype(data.indptr.dtype)
+    ones = np.ones(len(indices), dtype=data.dtype)
+    return sp.csr_array((ones, indices, indptr), shape=(len(ranges), part.stop - part.start))
 
 
 def row_sources(
@@ -78,22 +96,20 @@ def read_whole(data: LazyMatrix | BinaryMatrix, binarize: float | None, client: 
     return _read(data.sources(0, data.edges(0), binarize), client)
 
 
-def read_some(
-    data: LazyMatrix | BinaryMatrix, count: int, binarize: float | None, client: Client | None = None
-) -> tuple[BinaryMatrix, Indices]:
-    """Return about so many rows in this memory, always the same, and their numbers; of lazy data in a few windows."""
-    m, rng = data.shape[0], np.random.default_rng(0)
+def read_rows(
+    data: LazyMatrix | BinaryMatrix, rows: Indices, binarize: float | None, client: Client | None = None
+) -> BinaryMatrix:
+    """Return these rows in this memory; of lazy data only the chunks that have any are read."""
     if not isinstance(data, LazyMatrix):
-        rows = np.sort(rng.permutation(m)[:count])
-        return data[rows], rows
-    if m <= count:
-        return read_whole(data, binarize, client), np.arange(m)
-    size = -(-count // WINDOWS)
-    parts = [slice(m * k // WINDOWS, m * (k + 1) // WINDOWS) for k in range(WINDOWS)]
-    begins = [int(rng.integers(part.start, max(part.stop - size, part.start) + 1)) for part in parts]
-    windows = [(begin, min(begin + size, part.stop)) for begin, part in zip(begins, parts, strict=True)]
-    sources = [source for window in windows for source in data.sources(0, window, binarize)]
-    return _read(sources, client), np.concatenate([np.arange(*window) for window in windows])
+        return data[rows]
+    # An optional extra, which lazy data comes from.
+    from dask import delayed
+
+    numbers = np.sort(rows)
+    parts = zip(data.sources(0, data.row_edges, binarize), pairwise(data.row_edges), strict=True)
+    own = [(part, numbers[(begin <= numbers) & (numbers < end)] - begin) for part, (begin, end) in parts]
+    whole = _read([delayed(getitem)(part, places) for part, places in own if len(places)], client)
+    return whole[np.searchsorted(numbers, rows)]
 
 
 def _read(sources: list[Any], client: Client | None) -> BinaryMatrix:

@@ -80,11 +80,16 @@ def row_keys(matrix: BinaryMatrix, classes: Indices) -> Keys:
     """Return a key for every row, (m, 2): equal for equal rows of the same class."""
     numbers = _numbers(matrix.shape[1] + int(classes.max(initial=0)) + 1)
     keys: Keys = numbers[matrix.shape[1] + classes]
+    add_to_rows(matrix, numbers, keys)
+    return keys
+
+
+def add_to_rows(matrix: BinaryMatrix, numbers: Keys, keys: Keys) -> None:
+    """Add the numbers of the columns, (n, 2), to the keys of the rows that have ones in them."""
     if isinstance(matrix, np.ndarray):
         _add_dense(matrix, numbers, keys, to_columns=False)
     else:
         native.sum_stored(stored(matrix), numbers, keys)
-    return keys
 
 
 def group(keys: Keys) -> tuple[Ints, Ints]:

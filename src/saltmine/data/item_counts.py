@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from saltmine.arrays import Bools, Indices, Ints
 from saltmine.data.binary_model import BinaryModel
+from saltmine.data.order import Order
 
 if TYPE_CHECKING:
     # Compiled code, which fitted models do without.
@@ -30,11 +31,28 @@ def entries(components: Bools, alterations: Bools) -> tuple[Indices, Indices, In
     >>> [column.tolist() for column in entries(shared, altered)]
     [[0, 0], [0, 1], [-1, 0]]
     """
-    parts = [np.nonzero(part) for part in (components, *alterations)]
-    owner = np.repeat(np.arange(-1, len(alterations)), [len(part[0]) for part in parts])
-    pattern, item = (np.concatenate(axis) for axis in zip(*parts, strict=True))
-    order = np.lexsort((item, owner, pattern))
-    return pattern[order], item[order], owner[order]
+    parts = [[np.flatnonzero(part[s]) for part in (components, *alterations)] for s in range(len(components))]
+    found = [items for of_pattern in parts for items in of_pattern]
+    sizes, n_parts = [len(items) for items in found], 1 + len(alterations)
+    pattern = np.repeat(np.arange(len(components)).repeat(n_parts), sizes)
+    owner = np.repeat(np.tile(np.arange(-1, n_parts - 1), len(components)), sizes)
+    return pattern, np.concatenate([np.zeros(0, dtype=np.intp), *found]), owner
+
+
+def entry_ranges(components: Bools, alterations: Bools) -> Ints:
+    """Return where the entries of every pattern and owner begin and end, (r, c + 1, 2), the shared part first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> entry_ranges(np.array([[True, False]]), np.array([[[False, True]], [[False, False]]])).tolist()
+    [[[0, 1], [1, 2], [2, 2]]]
+    """
+    # Row by row, which is much faster than along an axis.
+    sizes = [[np.count_nonzero(part[s]) for part in (components, *alterations)] for s in range(len(components))]
+    ends = np.cumsum(np.array(sizes, dtype=np.int64).reshape(len(components), 1 + len(alterations)))
+    begins = np.concatenate([[0], ends[:-1]])[: len(ends)]
+    return np.stack([begins, ends], axis=1).reshape(len(components), 1 + len(alterations), 2)
 
 
 @dataclass(frozen=True)
@@ -78,25 +96,26 @@ class ItemCounts:
     @classmethod
     def joined(cls, parts: Sequence[ItemCounts]) -> ItemCounts:
         """Put the figures of blocks of columns one after the other."""
-        offsets = np.concatenate([[0], np.cumsum([part.components.shape[1] for part in parts])])
-        listed = [entries(part.components, part.alterations) for part in parts]
-        pattern = np.concatenate([found[0] for found in listed])
-        item = np.concatenate([found[1] + offset for found, offset in zip(listed, offsets, strict=False)])
-        order = np.lexsort((item, np.concatenate([found[2] for found in listed]), pattern))
+        offsets = np.concatenate([[0], np.cumsum([part.components.shape[1] for part in parts])]).tolist()
+        ranges = [entry_ranges(part.components, part.alterations).reshape(-1, 2).tolist() for part in parts]
         return cls(
             np.concatenate(
-                [np.where(part.item_of >= 0, part.item_of + at, -1) for part, at in zip(parts, offsets, strict=False)]
+                [np.where(part.item_of >= 0, part.item_of + at, -1) for part, at in zip(parts, offsets, strict=False)],
+                dtype=np.int32 if offsets[-1] < 2**31 else np.int64,
             ),
             np.concatenate([part.components for part in parts], axis=1),
             np.concatenate([part.alterations for part in parts], axis=2),
             np.concatenate([part.item_counts for part in parts], axis=1),
             np.concatenate([part.noise_counts for part in parts], axis=1),
-            np.concatenate([part.hits for part in parts], axis=1)[:, order],
+            _pieces(
+                ((part.hits, of[k]) for k in range(len(ranges[0])) for part, of in zip(parts, ranges, strict=True)),
+                parts[0].hits[:, :0],
+            ),
         )
 
     def carried(self) -> Ints:
         """Count the columns that every class has in every pattern, (c, r)."""
-        weights = np.bincount(self.item_of[self.item_of >= 0], minlength=self.components.shape[1])
+        weights = self.distinct[1]
         # One pattern at a time: a product would make numbers of all entries at once.
         patterns = range(len(self.components))
         counts = [[weights @ (self.components[s] | altered[s]) for s in patterns] for altered in self.alterations]
@@ -108,23 +127,41 @@ class ItemCounts:
 
     def keep(self, patterns: Indices) -> ItemCounts:
         """Return the figures of these patterns, in this order."""
-        pattern, item, owner = entries(self.components, self.alterations)
-        new = np.full(len(self.components), -1)
-        new[patterns] = np.arange(len(patterns))
-        chosen = np.flatnonzero(new[pattern] >= 0)
-        order = chosen[np.lexsort((item[chosen], owner[chosen], new[pattern[chosen]]))]
+        ranges = entry_ranges(self.components, self.alterations)
+        chosen = ((self.hits, [int(ranges[s, 0, 0]), int(ranges[s, -1, 1])]) for s in patterns)
         return replace(
             self,
             components=self.components[patterns],
             alterations=self.alterations[:, patterns],
-            hits=self.hits[:, order],
+            hits=_pieces(chosen, self.hits[:, :0]),
         )
 
+    @cached_property
     def distinct(self) -> tuple[Indices, Ints]:
-        """Return the first column of every item, and how many columns it stands for."""
-        is_empty = int((self.item_of < 0).any())
-        first = np.unique(self.item_of, return_index=True)[1][is_empty:]
-        return first, np.bincount(self.item_of[self.item_of >= 0])
+        """The first column of every item, and how many columns it stands for."""
+        first = np.zeros(self.components.shape[1], dtype=np.intp)
+        # The last column that is written is the first there is.
+        columns = np.flatnonzero(self.item_of >= 0)[::-1]
+        first[self.item_of[columns]] = columns
+        return first, np.bincount(self.item_of[columns], minlength=len(first))
+
+    def in_order(self, order: Order) -> ItemCounts:
+        """Return the figures with columns, and classes, in another order."""
+        item_of = self.item_of if order.items is None else self.item_of[order.items]
+        if order.classes is None:
+            return replace(self, item_of=item_of)
+        # The shared part stays the first.
+        owners = [0, *(1 + order.classes)]
+        ranges = entry_ranges(self.components, self.alterations)[:, owners].reshape(-1, 2)
+        hits = self.hits[order.classes]
+        return replace(
+            self,
+            item_of=item_of,
+            alterations=self.alterations[order.classes],
+            item_counts=self.item_counts[order.classes],
+            noise_counts=self.noise_counts[order.classes],
+            hits=_pieces(((hits, place) for place in ranges.tolist()), hits[:, :0]),
+        )
 
     def unfold(self, figures: NDArray[Any]) -> NDArray[Any]:
         """Give every column the figure of its item, on the last axis; none, or zero, to those without ones."""
@@ -177,6 +214,11 @@ class ItemCounts:
         indices = np.concatenate([np.zeros(0, dtype=np.intp), *columns]).astype(index)
         ones = np.ones(len(indices), dtype=bool)
         return sp.csr_array((ones, indices, edges.astype(index)), shape=(len(part), len(self.item_of)))
+
+
+def _pieces(parts: Iterable[tuple[NDArray[Any], list[int]]], empty: NDArray[Any]) -> NDArray[Any]:
+    """Put ranges of columns, of several arrays, one after the other; ``empty`` has no columns."""
+    return np.concatenate([empty, *(figures[:, begin:end] for figures, (begin, end) in parts)], axis=1)
 
 
 def count_hits(bits: BitMatrix, rows: Bools, pattern: Indices, item: Indices) -> Ints:

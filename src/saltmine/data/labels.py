@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from saltmine.names import quoted
+
 # Rows that weights may add up to.
 MAX_ROWS = 1 << 31
 
@@ -42,11 +44,15 @@ def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDAr
     if len(missing):
         row, gap = int(missing[0]), labels[missing[0]]
         shown = gap.item() if isinstance(gap, np.generic) else gap
-        raise ValueError(f"Input y contains NaN: row {row} has no label ({shown!r}); give it one or drop the row.")
+        raise ValueError(
+            f"Input y contains NaN: row {row} has no label ({quoted(shown)}); give it one or drop the row."
+        )
     if labels.dtype == object:
         labels = _of_one_kind(labels)
     if labels.dtype.kind not in "OUbiuf" or (labels.dtype == object and not isinstance(labels[0], str)):
-        raise ValueError(f"Labels such as {labels[0]!r} are not supported; make them text, for example y.astype(str).")
+        raise ValueError(
+            f"Labels such as {quoted(labels[0])} are not supported; make them text, for example y.astype(str)."
+        )
     with warnings.catch_warnings():
         # That there are many classes for so few rows: users of the command line are asked about it, others know.
         warnings.simplefilter("ignore", UserWarning)
@@ -75,10 +81,14 @@ def group_numbers(groups: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.in
     missing = np.flatnonzero(pd.isna(names))
     if len(missing):
         row = int(missing[0])
-        raise ValueError(f"groups has no name for row {row} ({names[row]!r}); give it one, or a group of its own.")
+        raise ValueError(
+            f"groups has no name for row {row} ({quoted(names[row])}); give it one, or a group of its own."
+        )
     found, numbers = np.unique(names.astype(str), return_inverse=True)
     if len(found) == 1 and n_rows > 1:
-        raise ValueError(f"All rows are in one group, {str(found[0])!r}, so nothing can be said; leave groups out.")
+        raise ValueError(
+            f"All rows are in one group, {quoted(str(found[0]))}, so nothing can be said; leave groups out."
+        )
     return found, numbers
 
 
@@ -141,7 +151,9 @@ def row_counts(sample_weight: Any, numbers: NDArray[np.intp], classes: NDArray[A
         problem = f"sample_weight.shape == {weights.shape}, expected ({len(numbers)},)"
         raise ValueError(f"{problem}: X has {len(numbers)} rows; give every row one weight.")
     if weights.dtype.kind not in "biuf":
-        raise ValueError(f"sample_weight has {weights[0]!r}; weights are whole numbers, how often each row occurs.")
+        raise ValueError(
+            f"sample_weight has {quoted(weights[0])}; weights are whole numbers, how often each row occurs."
+        )
     wrong = np.flatnonzero(~((weights >= 0) & (weights % 1 == 0)))
     if len(wrong):
         row = int(wrong[0])
@@ -153,7 +165,7 @@ def row_counts(sample_weight: Any, numbers: NDArray[np.intp], classes: NDArray[A
     absent = np.bincount(numbers, counts, minlength=len(classes)) == 0
     if absent.any():
         label = classes.tolist()[int(absent.argmax())]
-        raise ValueError(f"The weight of all rows of class {label!r} is zero; leave the class out.")
+        raise ValueError(f"The weight of all rows of class {quoted(label)} is zero; leave the class out.")
     return counts
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,14 @@ from numpy.typing import NDArray
 
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, reject_unreadable
 from saltmine.extras import needing
-from saltmine.io.files import ReadError, opened, parsing
-from saltmine.names import as_text, check_distinct
+from saltmine.io.arrays import check_indices
+from saltmine.io.files import ReadError, opened, parsing, reading
+from saltmine.io.limits import check_shape, file_size, reading_within
+from saltmine.io.npz import open_archive
+from saltmine.names import as_text, check_distinct, quoted
+
+# Memory for a cell of a Parquet file: a number, and the truth value of it.
+_CELL_BYTES = 9
 
 
 def check_binary(part: Any, binarize: float | None, names: TableNames) -> BinaryMatrix:
@@ -43,15 +48,23 @@ class RowFile:
 
     def read(self, binarize: float | None, first_row: int) -> BinaryMatrix:
         """Read the rows as 0/1; ``first_row`` is the number of the first one in the whole table."""
+        with reading(self.path), reading_within(None, share=1):
+            return self._read(binarize, first_row)
+
+    def _read(self, binarize: float | None, first_row: int) -> BinaryMatrix:
         if self.item_names is not None:
             return self._read_parquet(self.item_names, binarize, first_row)
-        with opened(self.path) as stream, parsing("npz archive"):
-            part = sp.load_npz(stream) if self.array is None else np.load(stream, allow_pickle=False)[self.array]
+        with open_archive(self.path) as archive, parsing("npz archive"):
+            part = archive.sparse() if self.array is None else archive.array(self.array)
+            check_indices(part)
+            if part.shape != (self.n_rows, self.n_columns):
+                raise ReadError("the file has changed since it was opened; open the folder again.")
         return check_binary(part, binarize, TableNames(first_row=first_row))
 
     def _read_parquet(self, item_names: NDArray[Any], binarize: float | None, first_row: int) -> BinaryMatrix:
         import pyarrow.parquet as pq  # an optional extra, which `_open_parquet` has found
 
+        check_shape(self.n_rows, self.n_columns, _CELL_BYTES * self.n_rows * self.n_columns, file_size(self.path))
         with opened(self.path) as stream, parsing("Parquet file"):
             table = pq.ParquetFile(stream).read(columns=item_names.tolist())
         part = np.empty((self.n_rows, self.n_columns), dtype=bool)
@@ -64,26 +77,17 @@ class RowFile:
 
 
 def _open_npz(path: Path) -> RowFile:
-    with opened(path) as stream, parsing("npz archive"), zipfile.ZipFile(stream) as archive:
-        n_bytes = sum(member.file_size for member in archive.infolist())
-        shapes = {name.removesuffix(".npy"): _shape_in(archive, name) for name in archive.namelist()}
-        if {"format", "shape", "data"} <= set(shapes):
-            with archive.open("shape.npy") as member:
-                n_rows, n_columns = np.lib.format.read_array(member).tolist()
-            return RowFile("npz", path, n_rows, n_columns, n_bytes)
-        matrices = [name for name, shape in shapes.items() if len(shape) == 2]
+    with reading(path), open_archive(path) as archive, parsing("npz archive"):
+        headers = {name: header for name, header in archive.headers.items() if header is not None}
+        n_bytes = sum(header.n_bytes for header in headers.values())
+        if archive.is_sparse:
+            return RowFile("npz", path, *archive.sparse_shape(), n_bytes)
+        matrices = [name for name, header in headers.items() if len(header.shape) == 2]
         if len(matrices) != 1:
-            found = f"{len(matrices)} arrays with two dimensions (the arrays are {', '.join(shapes) or 'none'})"
+            found = f"{len(matrices)} arrays with two dimensions (the arrays are {', '.join(headers) or 'none'})"
             raise ReadError(f"there are {found}; save one, with the rows of this file, or a sparse matrix.")
-        n_rows, n_columns = shapes[matrices[0]]
+        n_rows, n_columns = headers[matrices[0]].shape
         return RowFile("npz", path, n_rows, n_columns, n_bytes, array=matrices[0])
-
-
-def _shape_in(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
-    with archive.open(name) as member:
-        version = np.lib.format.read_magic(member)
-        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        return header(member)[0]
 
 
 def _open_parquet(path: Path) -> RowFile:
@@ -99,7 +103,7 @@ def _open_parquet(path: Path) -> RowFile:
             kind = field.type.value_type if types.is_dictionary(field.type) else field.type
             is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
             if not (is_number or types.is_boolean(kind) or types.is_null(kind)):
-                problem = f"the column {field.name!r} holds {field.type}, not numbers"
+                problem = f"the column {quoted(field.name)} holds {field.type}, not numbers"
                 raise ReadError(f"{problem}; make it 0/1 first, or leave it out if it is the label.")
         names = as_text(field.name for field in fields)
         check_distinct(names, "columns", ReadError)
@@ -142,6 +146,6 @@ def _with_columns_of(file: RowFile, first: RowFile) -> RowFile:
         return file
     missing = set(first.item_names) - set(file.item_names)
     if missing:
-        problem = f"{file.path} has no column {min(missing)!r}, which {first.path} has"
+        problem = f"{file.path} has no column {quoted(min(missing))}, which {first.path} has"
         raise ReadError(f"{problem}; all files must have the same columns.")
     return replace(file, item_names=first.item_names)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.lazy import LazyMatrix
@@ -87,28 +88,29 @@ class ItemSets:
         self._weights = np.ones(components.shape[1], dtype=np.int64) if weights is None else weights
         self.shares_enough = components @ self._weights >= 2
         whole: Bools = components | (alterations.any(axis=0) & ~self.shares_enough[:, None])
-        sets, self.added = [np.flatnonzero(items) for items in whole], list[_Added]()
+        sets, self.added = [np.flatnonzero(items).astype(np.int32) for items in whole], list[_Added]()
         for s in range(self.rank):
             for a in np.flatnonzero(alterations[:, s].any(axis=1)).tolist():
-                own = np.flatnonzero(alterations[a, s])
+                own = np.flatnonzero(alterations[a, s]).astype(np.int32)
                 self._add(sets, own, _Added(a, s, 0, [a], 0, 0))
                 lacking: dict[bytes, list[int]] = {}
                 for b in range(self.n_classes):
                     lacking.setdefault((~alterations[b, s, own]).tobytes(), []).append(b)
                 for chosen, classes in lacking.items():
                     self._add(sets, own[np.frombuffer(chosen, dtype=bool)], _Added(a, s, 1, classes, 0, 0))
-        items = np.concatenate([np.zeros(0, dtype=np.intp), *sets])
-        members = np.repeat(np.arange(len(sets)), [len(chosen) for chosen in sets]), items
-        hits = self._weights[items].astype(np.int32)
-        self.items = sp.csc_array((hits, members), shape=(len(sets), components.shape[1]))
+        items = np.concatenate([np.zeros(0, dtype=np.int32), *sets])
+        begins = np.cumsum([0, *(len(chosen) for chosen in sets)]).astype(np.int32)
+        hits = self._weights.astype(np.int32)[items]
+        # Rows times these are the hits of every set.
+        self.items = sp.csc_array((hits, items, begins), shape=(components.shape[1], len(sets))).tocsr()
         self.sizes = np.array([self._size(chosen) for chosen in sets[: self.rank]], dtype=np.int64)
 
-    def _add(self, sets: list[Indices], items: Indices, entry: _Added) -> None:
+    def _add(self, sets: list[NDArray[np.int32]], items: NDArray[np.int32], entry: _Added) -> None:
         if len(items):
             self.added.append(entry._replace(size=self._size(items), number=len(sets)))
             sets.append(items)
 
-    def _size(self, items: Indices) -> int:
+    def _size(self, items: NDArray[np.int32]) -> int:
         return int(self._weights[items].sum())
 
     def reduce(self, hits: Ints, numbers: Indices) -> Having:
@@ -140,12 +142,23 @@ class ItemSets:
         return self.reduce(hits_of(self.items, rows), numbers)
 
 
-def hits_of(items: sp.csc_array, rows: BinaryMatrix) -> Ints:
-    """Count the items of every set, (sets, n), in every row, (m, sets)."""
-    members = sp.csr_array(items)
+def hits_of(items: sp.csr_array, rows: BinaryMatrix) -> Ints:
+    """Count the items of every set, (n, sets), in every row, (m, sets)."""
     if isinstance(rows, np.ndarray):
-        return np.asarray((members @ rows.T.astype(np.int32)).T)
-    return np.asarray((rows.astype(np.int32) @ members.T).toarray())
+        return np.asarray((items.T @ rows.T.astype(np.int32)).T)
+    return np.asarray((rows.astype(np.int32) @ items).toarray())
+
+
+def count_having_in_memory(
+    data: BinaryMatrix, sets: ItemSets, numbers: Indices, columns: Indices | None = None
+) -> Having:
+    """Count the rows of every class that have the items of patterns, of these columns, some rows at a time."""
+    if not sets.rank:
+        return sets.nothing()
+    width = max(data.shape[1], sets.items.shape[1], 1)
+    parts = cut(data.shape[0], width, PART_CELLS)
+    chosen = ((data[part] if columns is None else data[part][:, columns], numbers[part]) for part in parts)
+    return _sum(sets, (sets.count(rows, of_rows) for rows, of_rows in chosen))
 
 
 def count_having(
@@ -162,15 +175,14 @@ def count_having(
     if not sets.rank:
         return sets.nothing()
     if not isinstance(data, LazyMatrix):
-        width = max(data.shape[1], sets.items.shape[0], 1)
-        return _sum(sets, (sets.count(data[part], numbers[part]) for part in cut(data.shape[0], width, PART_CELLS)))
+        return count_having_in_memory(data, sets, numbers)
     axis = 1 if data.shape[0] < FEW_ROWS else 0
     edges = data.edges(axis)
     blocks = list(zip(data.sources(axis, edges, binarize), pairwise(edges), strict=True))
     if axis == 0:
         counted = [(sets.count, block, numbers[begin:end]) for block, (begin, end) in blocks]
         return _sum(sets, _compute(counted, client))
-    hits = _compute([(hits_of, sets.items[:, begin:end], block) for block, (begin, end) in blocks], client)
+    hits = _compute([(hits_of, sets.items[begin:end], block) for block, (begin, end) in blocks], client)
     return sets.reduce(np.sum(hits, axis=0, dtype=np.int64), numbers)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.arrays import Indices
 from saltmine.data.folding import Weights, column_keys, group, row_keys, take
+from saltmine.data.order import Order, inverse
 from saltmine.data.validation import BinaryMatrix
 
 
@@ -32,15 +32,21 @@ class Labels:
         """Return labels with all rows in one class."""
         return Labels(np.zeros_like(self.numbers), 1)
 
+    def sort(self, order: Order) -> Labels:
+        """Return the labels of rows, and the numbers of classes, in another order.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Labels(np.array([1, 0, 1]), 2).sort(Order(rows=np.array([1, 0, 2]), classes=np.array([1, 0]))).numbers
+        array([1, 0, 0])
+        """
+        numbers = order.sort_rows(self.numbers)
+        return Labels(numbers if order.classes is None else inverse(order.classes)[numbers], self.n_classes)
+
     def blocks(self) -> list[slice]:
         """Return the rows of every class, stacked class by class."""
         return class_blocks(self.numbers, self.n_classes)
-
-    def unstack(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return stacked rows in the order of the input."""
-        unstacked = np.empty_like(rows)
-        unstacked[np.argsort(self.numbers, kind="stable")] = rows
-        return unstacked
 
     def count(self, usage: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Count the rows of every class that use every pattern, (c, r); ``usage`` is (m, r)."""

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.arrays import Bools
-from saltmine.names import as_text, check_distinct
+from saltmine.names import as_text, check_distinct, quoted
 
 #: A boolean array, or a scipy CSR array that stores only ones.
 BinaryMatrix: TypeAlias = "Bools | sp.csr_array"
@@ -61,15 +61,15 @@ class TableNames:
     def cell(self, column: int, row: int, what: str) -> str:
         """Return a phrase with the contents and the position of a cell."""
         column, row = column + self.first_column, row + self.first_row
-        name = repr(self.columns[column]) if self.columns is not None else str(column)
-        place = f"row {row}" if self.rows is None else f"row {row} (index {self.rows[row]!r})"
+        name = quoted(self.columns[column]) if self.columns is not None else str(column)
+        place = f"row {row}" if self.rows is None else f"row {row} (index {quoted(self.rows[row])})"
         return f"Column {name} holds {what} in {place}"
 
 
 def given_names(names: Any, count: int, argument: str, what: str) -> NDArray[Any]:
     """Return the names passed with the data as text, one per column or row."""
     if isinstance(names, (str, set, frozenset, dict)) or not hasattr(names, "__len__"):
-        raise ValueError(f"{argument} must be a list of names, not {names!r}.")
+        raise ValueError(f"{argument} must be a list of names, not {quoted(names)}.")
     if len(names) != count:
         raise ValueError(f"{argument} has {len(names)} names, but the data has {count} {what}; give each one name.")
     return as_text(names)
@@ -78,7 +78,7 @@ def given_names(names: Any, count: int, argument: str, what: str) -> NDArray[Any
 def reject_unreadable(X: Any, names: TableNames) -> None:
     """Refuse data that is not a table of numbers: paths, rows of different length, text, dates, gaps other than NaN."""
     if isinstance(X, (str, bytes, PathLike)):
-        raise ValueError(f"X is {X!r}, not a table; read the file first, for example with pandas.read_csv.")
+        raise ValueError(f"X is {quoted(X)}, not a table; read the file first, for example with pandas.read_csv.")
     if _is_frame(X):
         if not len(X.columns):
             raise ValueError("X has no columns; at least one is needed.")
@@ -112,7 +112,7 @@ def _reject_objects(values: Iterable[Any], column: int, names: TableNames) -> No
             raise _missing(names, column, row)
         if isinstance(value, _NOT_NUMBERS) or type(value).__name__ in ("Period", "Interval"):
             shown = value.item() if isinstance(value, np.generic) else value
-            problem = f"{names.cell(column, row, repr(shown))}, which is not a number"
+            problem = f"{names.cell(column, row, quoted(shown))}, which is not a number"
             ways = "saltmine.Prepare turns any column into items, astype(int) turns digits stored as text into numbers"
             raise ValueError(f"{problem}; make it 0/1 first ({ways}), or drop the column if it is the label.")
 

@@ -27,6 +27,12 @@ class ClassPatterns:
         The classes that the rows were made of.
     patterns : list of lists of arrays
         ``patterns[a]`` has the items of every pattern of class a.
+
+    Examples
+    --------
+    >>> made = make_class_patterns(2, class_size=100, n_features=200, n_patterns=3, random_state=0)
+    >>> [len(items) for items in made.patterns[0]]  # sizes of the patterns of the first class
+    [10, 13, 12]
     """
 
     X: sp.csr_array
@@ -69,6 +75,11 @@ def make_class_patterns(
     wrong_labels : float
         Probability that a row gets the label of another class, each of them equally likely.
     random_state : int, RandomState or None
+
+    Returns
+    -------
+    ClassPatterns
+        The data, both kinds of labels, and the patterns.
 
     Examples
     --------

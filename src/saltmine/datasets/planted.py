@@ -31,6 +31,12 @@ class Planted:
     components : (r, n) bool
     alterations : (c, r, n) bool
     usage : (m, r) bool
+
+    Examples
+    --------
+    >>> planted = make_planted(100, [60, 40], rank=3, random_state=0)
+    >>> planted.usage.sum(axis=0).tolist()  # rows that use each pattern
+    [6, 4, 5]
     """
 
     X: Bools
@@ -74,6 +80,11 @@ def make_planted(
     largest : bool
         Plant every pattern with the maximum size, n/10 items and m_a/10 rows, so that all overlap heavily.
 
+    Returns
+    -------
+    Planted
+        The data and what was planted.
+
     Examples
     --------
     >>> planted = make_planted(100, [60, 40], rank=3, random_state=0)
@@ -106,7 +117,25 @@ def make_planted(
 
 
 def membership_of(membership: ArrayLike | None, n_classes: int, rank: int) -> Bools:
-    """Return which class uses which pattern, (c, r); ``membership`` as in `make_planted`."""
+    """Return which class uses which pattern.
+
+    Parameters
+    ----------
+    membership : (c, k) array of 0/1, or None
+        As in `make_planted`.
+    n_classes : int
+    rank : int
+        Number of patterns.
+
+    Returns
+    -------
+    (c, r) bool
+
+    Examples
+    --------
+    >>> membership_of(None, 2, 4).astype(int).tolist()
+    [[1, 0, 1, 1], [1, 1, 0, 1]]
+    """
     known = _MEMBERSHIPS.get(n_classes, np.ones((n_classes, 1), dtype=bool))
     pattern = known if membership is None else np.asarray(membership).astype(bool)
     if pattern.ndim != 2 or pattern.shape[0] != n_classes or pattern.shape[1] == 0:

@@ -2,4 +2,10 @@
 
 
 class ClusterError(RuntimeError):
-    """A cluster that cannot do the work: one sentence with the problem, its place, and how to fix it."""
+    """A cluster that cannot do the work: one sentence with the problem, its place, and how to fix it.
+
+    Examples
+    --------
+    >>> issubclass(ClusterError, RuntimeError)
+    True
+    """

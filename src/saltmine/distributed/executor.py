@@ -77,6 +77,7 @@ class DaskExecutor(BlockExecutor[Block]):
         self._futures: dict[int, Future] = {}
         self._places: dict[int, _Place] = {}
         self._log: list[BlockCall] = []
+        self._arranged = 0
         self._n_workers, self.n_rebuilt = 1, 0
         try:
             self._make(range(len(self)))
@@ -89,7 +90,11 @@ class DaskExecutor(BlockExecutor[Block]):
 
     def clear_log(self) -> None:
         """Forget the updates so far, because the next one sets the whole state of every block anew."""
-        self._log = []
+        self._log = self._log[: self._arranged]
+
+    def _arrange(self, call: BlockCall) -> None:
+        self._call(call, changes=True)
+        self._arranged = len(self._log)
 
     def close(self) -> None:
         """Let go of the blocks: Dask frees them on the workers."""
@@ -226,11 +231,11 @@ class DaskExecutor(BlockExecutor[Block]):
 
 @contextmanager
 def open_executor(
-    make_block: Callable[[Any], Block], sources: Sequence[Any], client: Client | None, team: ThreadTeam
+    make_block: Callable[[Any], Block], sources: Iterable[Any], client: Client | None, team: ThreadTeam
 ) -> Iterator[BlockExecutor[Block]]:
     """Have the workers of a cluster make a block of every source, or this process where there is no cluster."""
     if client is not None:
-        with DaskExecutor(client, make_block, sources) as executor:
+        with DaskExecutor(client, make_block, list(sources)) as executor:
             yield executor
     else:
         # One after the other, so that data which is read lazily is never in memory as a whole.

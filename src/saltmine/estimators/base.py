@@ -18,8 +18,9 @@ from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.labels import Grouping, class_numbers, row_counts
 from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
-from saltmine.data.rows_having import ItemSets, count_having
+from saltmine.data.rows_having import ItemSets, count_having, count_having_in_memory
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
+from saltmine.deadline import Deadline
 from saltmine.estimators.new_rows import NewRows
 from saltmine.estimators.outputs import Outputs
 from saltmine.estimators.runs import best_of_runs, steps_of
@@ -59,6 +60,8 @@ class PatternModel(NewRows, Outputs):
     _source: ClassVar[str]
     # What the steps and the values of its history are.
     _history: ClassVar[tuple[str, str]]
+    # Whether the search takes the classes in an order of their content; parameters of single classes forbid that.
+    _sorts_classes: ClassVar[bool] = False
     # Whether a row has all items of the patterns that it uses.
     _covers_exactly: ClassVar[bool] = False
 
@@ -70,9 +73,14 @@ class PatternModel(NewRows, Outputs):
     n_restarts: int
     n_jobs: int | None
     random_state: Any
+    # Of the methods whose search may be cut short.
+    max_time: float | None = None
+    # When the fit that runs has to end.
+    _deadline: Deadline
 
     classes_: NDArray[Any]
     n_components_: int
+    finished_: bool
     row_labels_: NDArray[Any]
     row_names_: NDArray[Any] | None
     row_weights_: Ints | None
@@ -181,6 +189,19 @@ class PatternModel(NewRows, Outputs):
             too few to show anything, has the kind "group". The data is then read as a whole.
         item_names, row_names : lists of text, optional
             What tables and reports call columns and rows; for data that has no names of its own, as sparse matrices.
+
+        Returns
+        -------
+        The estimator itself
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> model.usage_.shape == (200, model.n_components_)
+        True
         """
         if y is None and self._knows_classes:
             raise ValueError(
@@ -189,6 +210,7 @@ class PatternModel(NewRows, Outputs):
             )
         with _all_or_nothing(self):
             self._check_parameters()
+            self._deadline = Deadline(self.max_time)
             with self._open_client(X) as client:
                 data = self._validate(X, item_names, row_names)
                 classes, numbers = self._classes(y, data.shape[0])
@@ -197,6 +219,7 @@ class PatternModel(NewRows, Outputs):
                     self._fit_rows(data, classes, numbers, grouping, client)
                 else:
                     self._fit_copies(data, classes, numbers, grouping, sample_weight, client)
+            del self._deadline
         return self
 
     def _fit_rows(
@@ -217,8 +240,8 @@ class PatternModel(NewRows, Outputs):
             self._store(found, classes, labels)
             self.groups_, self.group_name_, self._item_p_values = grouping.of_rows, grouping.noun, p_values
         self._count_having(data, numbers, client)
-        self.near_miss_ = self._near_miss(data)
-        self.temperature_ = self._temperature(data, numbers, client)
+        self.near_miss_ = self._near_miss(data, found.by_content)
+        self.temperature_ = self._temperature(data, numbers, found.by_content, client)
 
     def _fit_copies(
         self,
@@ -246,25 +269,29 @@ class PatternModel(NewRows, Outputs):
         if grouping is not None and self.groups_ is not None:
             self.groups_ = grouping.of_rows
 
-    def _near_miss(self, data: BinaryMatrix | LazyMatrix) -> NearMiss | None:
-        """Look for the strongest candidate where no pattern passed the tests of a method that has any."""
+    def _near_miss(self, data: BinaryMatrix | LazyMatrix, by_content: Indices) -> NearMiss | None:
+        """Look for the strongest candidate where no pattern passed the tests of a method that has any.
+
+        ``by_content`` are the rows sorted by their content.
+        """
         if not self._is_tested or isinstance(data, LazyMatrix) or not self.typical_.all():
             return None
         # Of rows that belong together one is enough.
-        first = slice(None) if self.groups_ is None else np.unique(self.groups_, return_index=True)[1]
-        found = import_fitting().strongest_pair(data[first])
+        if self.groups_ is not None:
+            by_content = by_content[np.sort(np.unique(self.groups_[by_content], return_index=True)[1])]
+        found = import_fitting().strongest_pair(data[by_content])
         # What is clear by itself, and yet no pattern, is left to the tables.
         return NearMiss(*found) if found is not None and found[2] > self._level else None
 
     def _count_having(self, data: BinaryMatrix | LazyMatrix, numbers: Indices, client: Any = None) -> None:
         """Count the rows that have all, or most, of what classes share in a pattern, and what these add."""
         if isinstance(data, LazyMatrix):
-            sets = ItemSets(self.components_, self.alterations_)
+            found = count_having(data, ItemSets(self.components_, self.alterations_), numbers, self.binarize, client)
         else:
             # Columns that are alike are one.
-            first, weights = self._items.distinct()
-            data, sets = data[:, first], ItemSets(self._items.components, self._items.alterations, weights)
-        found = count_having(data, sets, numbers, self.binarize, client)
+            first, weights = self._items.distinct
+            sets = ItemSets(self._items.components, self._items.alterations, weights)
+            found = count_having_in_memory(data, sets, numbers, first)
         self.all_counts_, self.most_counts_ = found.all_items, found.most_items
         self._added_shares, self._added_rows = found.added_shares, found.added_rows
 
@@ -273,9 +300,10 @@ class PatternModel(NewRows, Outputs):
     ) -> tuple[Found, Floats]:
         """Return what was found, tested by groups, and p-values of single items by groups, (c, items)."""
         fitting = import_fitting()
-        rows = fitting.read_whole(data, self.binarize)
-        counted: Found = fitting.count_groups(self, rows, labels, groups, found)
-        return counted, fitting.item_p_values(rows, labels, groups, counted.items)
+        counted: tuple[Found, Floats] = fitting.count_groups(
+            self, fitting.read_whole(data, self.binarize), labels, groups, found
+        )
+        return counted
 
     def _open_client(self, X: Any) -> AbstractContextManager[Any]:
         """Reach the cluster that the fit runs on, if any."""
@@ -304,16 +332,22 @@ class PatternModel(NewRows, Outputs):
         found: Found = fitting.fit_in_memory(self, rows, labels, self._search)
         return found
 
-    def _temperature(self, data: BinaryMatrix | LazyMatrix, numbers: Indices, client: Any) -> float:
-        """Return what makes probabilities of code lengths, by some rows of the fit."""
+    def _temperature(
+        self, data: BinaryMatrix | LazyMatrix, numbers: Indices, by_content: Indices, client: Any
+    ) -> float:
+        """Return what makes probabilities of code lengths, by some rows of the fit.
+
+        ``by_content`` are the rows sorted by their content.
+        """
         if not self._knows_classes or len(self.classes_) < 2:
             return 1.0
         work = max(len(self.classes_) * self.n_components_ * data.shape[1], 1)
         count = int(np.clip(CALIBRATION_WORK // work, MIN_CALIBRATION_ROWS, MAX_CALIBRATION_ROWS))
         # Wide data is never read as a whole.
         count = min(count, CALIBRATION_CELLS // data.shape[1])
-        rows, chosen = import_fitting().read_some(data, count, self.binarize, client)
-        return self._calibrate(rows, numbers[chosen])
+        # Always the same, in the order of their content.
+        chosen = by_content[np.sort(np.random.default_rng(0).permutation(len(by_content))[:count])]
+        return self._calibrate(import_fitting().read_rows(data, chosen, self.binarize, client), numbers[chosen])
 
     def _run_once(self, search: Callable[[OnStep], Solution]) -> Solution:
         """Run a search without random numbers."""
@@ -348,6 +382,7 @@ class PatternModel(NewRows, Outputs):
         self.class_counts_ = class_counts
         self.description_length_, self.null_description_length_ = found.length, found.null_length
         self.n_iter_, self.history_ = found.n_iter, np.array(found.history)
+        self.finished_ = found.finished
         self.pattern_evidence_, self.pattern_gain_ = scores.evidence, scores.gain
         self.alteration_evidence_ = _for_classes(scores.alteration_evidence, labels.n_classes)
         self.alteration_gain_ = _for_classes(scores.alteration_gain, labels.n_classes)

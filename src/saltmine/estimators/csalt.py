@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.base import clone
 
+from saltmine.checkpoint import check_checkpoint, remove_checkpoint
 from saltmine.data.lazy import LazyMatrix, is_lazy
 from saltmine.data.validation import BinaryMatrix
 from saltmine.distributed.connect import open_client
 from saltmine.estimators.base import PatternModel, import_fitting
-from saltmine.parameters import check_choice, check_count, check_flag, check_number, check_starts, is_real
+from saltmine.parameters import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_max_time,
+    check_number,
+    check_starts,
+    is_real,
+)
 from saltmine.progress import Listener
 
 if TYPE_CHECKING:
@@ -44,6 +53,12 @@ class MdlEstimator(PatternModel):
     random_state: Any = None
     verbose: int = 0
     callback: Listener | None = None
+    checkpoint: str | PathLike[str] | None = None
+    max_time: float | None = None
+
+    # Whether the checkpoint of a fit that has ended is removed; the command line first writes its results.
+    _removes_checkpoint: ClassVar[bool] = True
+    _sorts_classes: ClassVar[bool] = True
 
     @property
     def _title(self) -> str:
@@ -74,6 +89,11 @@ class MdlEstimator(PatternModel):
         found: Found = import_fitting().fit_by_description_length(self, data, labels, client)
         return found
 
+    def _fit_rows(self, *data: Any) -> None:
+        super()._fit_rows(*data)
+        if self.finished_ and self._removes_checkpoint:
+            remove_checkpoint(self.checkpoint)
+
     # ------------------------------------------------------------------ parameters
 
     def _check_parameters(self) -> None:
@@ -87,6 +107,8 @@ class MdlEstimator(PatternModel):
         check_choice("storage", self.storage, STORAGES)
         self._check_device()
         check_starts(self.n_restarts, self.n_jobs, self.random_state)
+        check_checkpoint(self.checkpoint)
+        check_max_time(self.max_time)
         super()._check_parameters()
 
     def _check_device(self) -> None:
@@ -124,8 +146,8 @@ class CSalt(MdlEstimator):
     Parameters
     ----------
     algorithm : {"saltmine", "paper"}
-        "saltmine" is the library's own solver (docs/solver.md). "paper" is the published algorithm; docs/paper.md says
-        what was taken where it leaves a choice.
+        "saltmine" is the library's own solver (docs/method/search.md). "paper" is the published algorithm;
+        docs/method/paper.md says what was taken where it leaves a choice.
     alpha : float
         Level of significance. "saltmine" keeps a pattern only if chance shows as much with a probability below this,
         and lets classes differ only where the data shows it at this level. `patterns` says that a pattern is mostly or
@@ -153,8 +175,8 @@ class CSalt(MdlEstimator):
     device : str or None
         Where the relaxed solve runs: "cuda", "mps", "cupy" or another device of torch; None is this processor.
     client : distributed.Client, str or None
-        A Dask cluster, or the address of its scheduler, that holds the data in blocks (docs/scaling.md). Data that is
-        read lazily goes to the client that is open, where there is one.
+        A Dask cluster, or the address of its scheduler, that holds the data in blocks (docs/guide/large_data.md). Data
+        that is read lazily goes to the client that is open, where there is one.
     n_jobs : int or None
         Restarts run at the same time; wide and tall data is searched by one after the other.
     random_state : int, RandomState or None
@@ -164,6 +186,12 @@ class CSalt(MdlEstimator):
     callback : callable or None
         Called with a `saltmine.progress.Progress` as the search goes on, of several starts in the first one; never
         twice at the same time, also where restarts run side by side.
+    checkpoint : path or None
+        File that holds the state of the search, so that the same fit goes on from there after it was killed, and ends
+        with the same model. Removed when the fit has ended (docs/guide/large_data.md).
+    max_time : float or None
+        Seconds that a fit may take; it then ends with the best model so far, and `finished_` is False. Results depend
+        on the clock only if the limit is reached.
     fit_prior : bool
         Whether `predict` knows how frequent the classes were; otherwise all are equally likely.
     features : {"usage", "alterations"}
@@ -206,7 +234,8 @@ class CSalt(MdlEstimator):
         other classes that do not add them; NaN where it adds nothing.
     description_length_, null_description_length_ : float
         Description length of the model and of the model without patterns, in nats, with the specificity term as the
-        paper prints it. "saltmine" minimises it with a fairer term (docs/solver.md), which matters with many classes.
+        paper prints it. "saltmine" minimises it with a fairer term (docs/method/objective.md), which matters with many
+        classes.
     class_counts_ : (c,) int
         Rows of every class.
     carrier_counts_ : (c, r) int
@@ -231,12 +260,14 @@ class CSalt(MdlEstimator):
     of_few_groups_ : (r,) bool
         Which patterns one group has, or a few that show nothing when groups are counted.
     about_ : dict
-        What else is known of the data: "source", "kind" of the items, size of an "image".
-        Kept in files, shown in reports.
+        What else is known of the data: "source", "title", "kind" of the items, size of an "image", and the options
+        for "reading" new data. Kept in files, shown in reports.
     preparation_ : Prepare or None
         How the columns became items, where the command line did it; kept in files and applied to new data.
     temperature_ : float
         What `predict_proba` divides nats by, at least 1.
+    finished_ : bool
+        False where ``max_time`` ended the search early.
     n_iter_ : int
         Iterations in all.
     history_ : (checks,) float

@@ -13,31 +13,38 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltmine import native
 from saltmine.arrays import Floats, Indices
+from saltmine.checkpoint import Checkpoint
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
-from saltmine.data.blocks import column_sources, read_some, read_whole, row_sources  # noqa: F401  # read_some is for base, which reaches compiled code here
+from saltmine.data.blocks import column_sources, read_rows, read_whole, row_sources
+from saltmine.data.canonical import canonical_order
 from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.lazy import LazyMatrix
+from saltmine.data.order import Order
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.threads import ThreadTeam
 from saltmine.data.validation import BinaryMatrix
+from saltmine.deadline import Deadline
 from saltmine.distributed.executor import open_executor
+from saltmine.estimators.resuming import digest_blocks, digest_rows, open_checkpoint
 from saltmine.estimators.runs import AnyResult, best_of_runs
 from saltmine.fitted.encoding import CodeTable, Encoder, shared_codes, shorten
 from saltmine.fitted.kinds import typical_rows
 from saltmine.mdl.groups import item_log_p, make_units
 from saltmine.progress import Listener, Progress
+from saltmine.solver.block_order import arrange_item_blocks, arrange_row_blocks
 from saltmine.solver.group_tests import RowGroups, failed_alterations, test_groups, without_alterations
-from saltmine.solver.item_block import make_item_block
+from saltmine.solver.item_block import ItemBlock, make_item_block
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.mdl_search import mdl_search
 from saltmine.solver.near_miss import strongest_pair
 from saltmine.solver.paper import paper_search
 from saltmine.solver.relaxed.device import on_device, open_device
 from saltmine.solver.relaxed.operator import Operator, make_operator
-from saltmine.solver.row_block import make_row_block
+from saltmine.solver.row_block import RowBlock, make_row_block
 from saltmine.solver.scoring import collect, description_length
 from saltmine.solver.solution import USUALLY_DONE, Found, SearchSettings, Solution, Task, without_patterns
 from saltmine.solver.tall import is_tall, search_tall
@@ -57,8 +64,8 @@ __all__ = [
     "count_groups",
     "fit_by_description_length",
     "fit_in_memory",
-    "item_p_values",
     "open_device",
+    "read_rows",
     "read_whole",
     "strongest_pair",
 ]
@@ -68,60 +75,110 @@ SEARCHES: dict[str, Callable[[Task, SearchSettings], Solution]] = {"saltmine": m
 PRECISION: dict[str, type[np.floating[Any]]] = {"saltmine": np.float32, "paper": np.float64}
 # Turns of usage and code lengths at the end of a search; two or three are the rule.
 SETTLING_ROUNDS = 5
+# Seconds after a search: so many times those of its tests, and for every row and pattern, every class and pattern, and
+# every fit.
+TESTS_AFTER, PER_USE, PER_CLASS, AT_LEAST = 8.0, 6e-8, 4e-4, 0.01
+# Where the time is limited, the share of it for the search before that.
+SEARCHING = 0.92
 
 
 def fit_in_memory(
     model: PatternModel, rows: BinaryMatrix, labels: Labels, search: Callable[[StackedMatrix, BitMatrix], Solution]
 ) -> Found:
-    """Stack and fold data in memory, search it, and score what is found."""
+    """Sort data in memory by its content, stack and fold it, search it, and score what is found."""
     searched = labels if model._knows_classes else labels.merged()
+    order = _canonical_order(model, rows, labels)
+    rows, labels, searched = order.sort(rows), labels.sort(order), searched.sort(order)
     stacked = StackedMatrix.from_rows(rows, searched.numbers, searched.n_classes, fold=model._folds)
     bits = BitMatrix(stacked.matrix, stacked.blocks, stacked.weights)
     solution = search(stacked, bits) if len(stacked.items) else without_patterns(bits)
-    return collect(solution, stacked, bits, rows, labels, model._folds, model._level)
+    found = collect(solution, stacked, bits, rows, labels, model._folds, model._level)
+    return found.in_order(order.back)
+
+
+def _canonical_order(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups: Indices | None = None) -> Order:
+    """Return the order of data by its content; labels that the method does not know make no difference."""
+    if model._knows_classes:
+        order = canonical_order(rows, labels.numbers, labels.n_classes, groups, model._item_names)
+        return order if model._sorts_classes else replace(order, classes=None)
+    return replace(canonical_order(rows, labels.merged().numbers, 1, groups, model._item_names), classes=None)
 
 
 def fit_by_description_length(
     model: MdlEstimator, data: LazyMatrix | BinaryMatrix, labels: Labels, client: Any
 ) -> Found:
     """Search for what `CSalt` and `Primp` find: in blocks where the data is wide or tall, else in memory."""
+    found = _search_by_description_length(model, data, labels, client)
+    # What comes after the search needs memory as well.
+    native.give_back_memory()
+    return found
+
+
+def _search_by_description_length(
+    model: MdlEstimator, data: LazyMatrix | BinaryMatrix, labels: Labels, client: Any
+) -> Found:
     classes: dict[str, Any] = {"n_classes": labels.n_classes, "merge_classes": not model._knows_classes}
     with ThreadTeam() as team:
         best = partial(_best, model, labels, team)
+        # The content of data that is read lazily is known to the blocks only.
+        is_lazy = isinstance(data, LazyMatrix)
+        checkpoint = None if is_lazy else open_checkpoint(model, labels, partial(digest_rows, data))
         if model.algorithm == "saltmine" and is_tall(data.shape):
             n_classes = labels.n_classes if model._knows_classes else 1
             sources = row_sources(data, labels, client, model.binarize, n_classes)
             with open_executor(partial(make_row_block, **classes), sources, client, team) as row_blocks:
-                return best(partial(search_tall, row_blocks, labels), n_jobs=1)
+                if is_lazy:
+                    checkpoint = open_checkpoint(model, labels, partial(digest_blocks, row_blocks, RowBlock))
+                merge, names = classes["merge_classes"], model._item_names
+                order = arrange_row_blocks(row_blocks, labels, merge, names, data.shape[1])
+                found = best(checkpoint, partial(search_tall, row_blocks, labels.sort(order)), n_jobs=1)
+                return found.in_order(order.back)
         if model.algorithm == "saltmine" and is_wide(data.shape):
-            sources = column_sources(data, client, model.binarize)
+            columns = column_sources(data, client, model.binarize)
             make_block = partial(make_item_block, numbers=labels.numbers, **classes)
-            with open_executor(make_block, sources, client, team) as item_blocks:
-                return best(partial(search_wide, item_blocks, labels), n_jobs=1)
+            with open_executor(make_block, columns, client, team) as item_blocks:
+                if is_lazy:
+                    checkpoint = open_checkpoint(model, labels, partial(digest_blocks, item_blocks, ItemBlock))
+                merge, names = classes["merge_classes"], model.row_names_
+                order = arrange_item_blocks(item_blocks, labels, merge, names, data.shape[1])
+                found = best(checkpoint, partial(search_wide, item_blocks, labels.sort(order)), n_jobs=1)
+                return found.in_order(order.back)
         if is_wide(data.shape) and (client is not None or isinstance(data, LazyMatrix)):
             raise ValueError("Data of this size is fitted in blocks, which only algorithm='saltmine' does.")
+
+        rows = read_whole(data, model.binarize, client)
+        if is_lazy:
+            checkpoint = open_checkpoint(model, labels, partial(digest_rows, rows))
 
         def search(stacked: StackedMatrix, bits: BitMatrix) -> Solution:
             task = Task(stacked.matrix, bits, team, _operators(model, team))
 
             def run(settings: SearchSettings) -> Solution:
-                found = SEARCHES[model.algorithm](task, settings)
                 if model.algorithm != "saltmine":
-                    return found
-                return settle(found, stacked, bits, settings.alterations, settings.alpha)
+                    return SEARCHES[model.algorithm](task, settings)
+                with settings.deadline.phase(SEARCHING):
+                    found = mdl_search(task, settings)
+                return settle(found, stacked, bits, settings.alterations, settings.alpha, settings.deadline)
 
-            return best(run, n_jobs=model.n_jobs)
+            return best(checkpoint, run, n_jobs=model.n_jobs)
 
-        return fit_in_memory(model, read_whole(data, model.binarize, client), labels, search)
+        return fit_in_memory(model, rows, labels, search)
 
 
-def settle(solution: Solution, data: StackedMatrix, bits: BitMatrix, alterations: bool, alpha: float) -> Solution:
+def settle(
+    solution: Solution,
+    data: StackedMatrix,
+    bits: BitMatrix,
+    alterations: bool,
+    alpha: float,
+    deadline: Deadline | None = None,
+) -> Solution:
     """Let every row use the patterns that `transform` gives it, where that makes its description shorter.
 
     The search looks at one pattern after the other, for all rows; here it is one row after the other, for all patterns.
     What is no longer shown then is taken away, as long as the whole is shorter.
     """
-    best, model = solution, solution.model
+    best, model, deadline = solution, solution.model, deadline or Deadline()
     numbers = np.repeat(np.arange(len(data.blocks)), [block.stop - block.start for block in data.blocks])
     for _ in range(SETTLING_ROUNDS):
         used, errors = bits.used(model.Y).sum(axis=0), bits.noise_counts(model).sum(axis=0)
@@ -139,14 +196,27 @@ def settle(solution: Solution, data: StackedMatrix, bits: BitMatrix, alterations
         model = local.model()
         typical = [k for k, s in enumerate(local.patterns()) if local.is_typical(s)]
         best = replace(best, model=model, length=description_length(bits, model), score=local.length, typical=typical)
-    return best
+        if deadline.is_over():
+            break
+    return replace(best, finished=best.finished and not deadline.was_over)
 
 
-def count_groups(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups: Indices, found: Found) -> Found:
-    """Test what was found by groups instead of rows; a method that tests loses the alterations that do not pass.
+def count_groups(
+    model: PatternModel, rows: BinaryMatrix, labels: Labels, groups: Indices, found: Found
+) -> tuple[Found, Floats]:
+    """Test what was found by groups instead of rows, and single items, (c, items), whose p-values are also returned.
 
-    A pattern that does not pass stays: it is what one group has, or a few.
+    A method that tests loses the alterations that do not pass. A pattern that does not pass stays: it is what one group
+    has, or a few.
     """
+    order = _canonical_order(model, rows, labels, groups)
+    rows, labels, groups = order.sort(rows), labels.sort(order), order.sort_groups(groups)
+    counted = _count_groups(model, rows, labels, groups, found.in_order(order))
+    p_values = item_p_values(rows, labels, groups, counted.items)
+    return counted.in_order(order.back), order.back.sort_classes(p_values)
+
+
+def _count_groups(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups: Indices, found: Found) -> Found:
     searched = labels if model._knows_classes else labels.merged()
     data = StackedMatrix.from_rows(rows, searched.numbers, searched.n_classes, fold=model._folds, fold_rows=False)
     bits = BitMatrix(data.matrix, data.blocks, data.weights)
@@ -175,6 +245,7 @@ def count_groups(model: PatternModel, rows: BinaryMatrix, labels: Labels, groups
         items=items,
         usage=solution.model.Y[data.row_of],
         carrier_counts=labels.count(tests.carriers[data.row_of]),
+        by_content=np.arange(len(groups)),
     )
 
 
@@ -183,7 +254,7 @@ def item_p_values(rows: BinaryMatrix, labels: Labels, groups: Indices, items: It
 
     Where rows and groups differ in opposite directions nothing is shown.
     """
-    first, _ = items.distinct()
+    first, _ = items.distinct
     sizes = np.asarray(rows.sum(axis=1)).ravel()
     log_p, more = item_log_p(rows[:, first], make_units(groups, labels.numbers, sizes), labels.n_classes)
     counts, of_class = items.item_counts.astype(np.int64), np.bincount(labels.numbers, minlength=labels.n_classes)
@@ -196,15 +267,21 @@ def _best(
     model: MdlEstimator,
     labels: Labels,
     team: ThreadTeam,
+    checkpoint: Checkpoint | None,
     search: Callable[[SearchSettings], AnyResult],
     n_jobs: int | None,
 ) -> AnyResult:
     """Search once per restart, and return the best result."""
+    deadline = model._deadline
 
     def run(restart: int, seed: int, tell: Listener) -> AnyResult:
-        return search(_make_settings(model, labels, team, restart, seed, tell))
+        settings = _make_settings(model, labels, team, restart, seed, tell)
+        if checkpoint is not None:
+            settings = replace(settings, part=lambda name: checkpoint.part(f"restart {restart}, {name}"))
+        return search(replace(settings, deadline=deadline.copy()))
 
-    return best_of_runs(model, run, model._seeds(), n_jobs)
+    seeds = model._seeds() if checkpoint is None else checkpoint.facts["seeds"]
+    return best_of_runs(model, run, seeds, n_jobs)
 
 
 def _operators(model: MdlEstimator, team: ThreadTeam) -> Callable[[BinaryMatrix, list[slice], Weights], Operator]:
@@ -245,4 +322,16 @@ def _make_settings(
         tol=model.tol,
         on_check=on_check,
         on_refine=on_refine,
+        expected_end=partial(_expected_end, labels),
     )
+
+
+def _expected_end(labels: Labels, local: LocalSearch, seconds: float) -> float:
+    """Return how long a fit in memory takes after the search, whose tests take so many seconds, as a rule.
+
+    The tests are done once more, rows settle once, patterns are scored, the rows that have them are counted, and
+    probabilities are calibrated.
+    """
+    m, rank = len(labels.numbers), len(local.patterns())
+    counted = PER_USE * m * rank + PER_CLASS * rank * min(labels.n_classes, 4)
+    return TESTS_AFTER * seconds + counted + AT_LEAST

@@ -20,6 +20,7 @@ from saltmine.fitted.encoding import (
     DECIMALS,
     CodeTable,
     Encoder,
+    Nats,
     class_prior,
     encode,
     encode_by_all,
@@ -28,6 +29,7 @@ from saltmine.fitted.encoding import (
     shared_codes,
 )
 from saltmine.fitted.features import Altered, altered_parts, feature_names, has_most
+from saltmine.names import quoted, shorten
 
 
 def _knows_classes(model: NewRows) -> bool:
@@ -93,6 +95,20 @@ class NewRows(TransformerMixin):
         y : (m,) labels, optional
             Classes of the rows, whose alterations are then taken into account; predicted where they are not given.
             Methods that describe all rows as one class ignore them.
+
+        Returns
+        -------
+        (m, r) bool
+            Or a DataFrame, after ``set_output(transform="pandas")``.
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> bool((model.transform(p.X, p.y) == model.usage_).all())
+        True
         """
         check_is_fitted(self)
         rows = self._binary_rows(X, reset=False)
@@ -122,6 +138,10 @@ class NewRows(TransformerMixin):
         y : (m,) labels, optional
             Classes of the rows, whose alterations are then covered as well. With ``features="alterations"`` the columns
             say so where they are not given.
+
+        Returns
+        -------
+        (m, n) bool
 
         Examples
         --------
@@ -154,7 +174,23 @@ class NewRows(TransformerMixin):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return names of the columns of `transform`: number and strongest items of the pattern.
 
-        ``input_features`` is there for pipelines, and not used.
+        Parameters
+        ----------
+        input_features : ignored
+            For pipelines.
+
+        Returns
+        -------
+        (r,) array of text
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> len(model.get_feature_names_out()) == model.n_components_
+        True
         """
         check_is_fitted(self)
         return feature_names(self, self._altered() if self._features == "alterations" else None)
@@ -172,6 +208,24 @@ class NewRows(TransformerMixin):
 
         The nats are those of `code_lengths` and of the class itself: a frequent class has a short code. With
         ``fit_prior=False``, where a method has it, all classes are equally likely.
+
+        Parameters
+        ----------
+        X : (m, n) array-like, DataFrame or sparse, 0/1
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        (m,) labels
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> model.predict(p.X).shape
+        (200,)
         """
         check_is_fitted(self)
         return self.classes_[self._shortest(self._binary_rows(X, reset=False))]
@@ -182,6 +236,16 @@ class NewRows(TransformerMixin):
 
         A class is the more probable the fewer nats `predict` has for it. Items that go together count as if each were
         news, so nats are divided by ``temperature_``, which makes the labels of the fit as probable as possible.
+
+        Parameters
+        ----------
+        X : (m, n) array-like, DataFrame or sparse, 0/1
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        (m, c) float
+            Each row sums to 1.
 
         Examples
         --------
@@ -199,6 +263,24 @@ class NewRows(TransformerMixin):
         """Return how much every class is preferred, (m, c): logarithms of probabilities, but for a constant per row.
 
         With two classes the log-odds of the second, (m,).
+
+        Parameters
+        ----------
+        X : (m, n) array-like, DataFrame or sparse, 0/1
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        (m, c) or (m,) float
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> bool(((model.decision_function(p.X) > 0) == (model.predict(p.X) == 1)).all())
+        True
         """
         check_is_fitted(self)
         scores = self._scores(self._binary_rows(X, reset=False))
@@ -206,13 +288,56 @@ class NewRows(TransformerMixin):
 
     @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # as above
     def code_lengths(self, X: Any) -> Floats:
-        """Return how many nats the patterns and codes of every class take for every row, (m, c)."""
+        """Return how many nats the patterns and codes of every class take for every row.
+
+        Parameters
+        ----------
+        X : (m, n) array-like, DataFrame or sparse, 0/1
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        (m, c) float
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> model.code_lengths(p.X).shape
+        (200, 2)
+        """
         check_is_fitted(self)
         return self._code_lengths(self._binary_rows(X, reset=False))
 
     @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # as above
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows whose class `predict` finds."""
+        """Return the share of rows whose class `predict` finds.
+
+        Parameters
+        ----------
+        X : (m, n) array-like, DataFrame or sparse, 0/1
+            Rows with the columns of the fit.
+        y : (m,) labels
+            The true classes.
+        sample_weight : (m,) numbers, optional
+            What each row counts.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> model.score(p.X, p.y) > 0.5
+        True
+        """
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def _code_lengths(self, rows: BinaryMatrix) -> Floats:
@@ -242,27 +367,40 @@ class NewRows(TransformerMixin):
 
         Codes know the rows that they were made of, so the code of its own class is made without each row.
         """
-        first, weights = self._items.distinct()
         # Columns that are alike in all rows of the fit are one.
-        rows = rows[:, first]
-        tables = [table.fold(first, weights) for table in self._code_tables()]
-        encoder = Encoder(tables)
-        lengths, usage = encode_by_all(rows, encoder), encode_by_own(rows, encoder, numbers)[0]
-        used, noise = self.usage_counts_, self.noise_counts_
-        prior = class_prior(used, noise, int(self.class_counts_.sum()), self.item_counts_.sum(axis=0) > 0)
-        own_prior = np.concatenate([prior[: used.shape[1]], prior[used.shape[1] :][first]])
-        patterns = [table.patterns for table in tables]
-        left_out = lengths_left_out(rows, usage, numbers, patterns, used, noise[:, first], own_prior, weights)
+        first, weights = self._items.distinct
+        rows, noise = rows[:, first], self._items.noise_counts.astype(np.int64)
+        prior = class_prior(self.usage_counts_, noise, int(self.class_counts_.sum()), weights)
+        lengths, usage = self._encode_distinct(rows, numbers, noise, weights, prior)
+        left_out = lengths_left_out(
+            rows, usage, numbers, self._distinct_patterns, self.usage_counts_, noise, prior, weights
+        )
         lengths[np.arange(len(numbers)), numbers] = left_out
         return fit_temperature(self._log_prior() - lengths, numbers)
 
+    def _encode_distinct(
+        self, rows: BinaryMatrix, numbers: Indices, noise: Ints, weights: Ints, prior: Nats
+    ) -> tuple[Nats, Bools]:
+        """Return the code lengths of rows, (m, c), by distinct items, and the patterns they use in their own class."""
+
+        def table(a: int) -> CodeTable:
+            counts = self.usage_counts_[a], noise[a]
+            made = CodeTable.from_counts(self._distinct_patterns(a), *counts, weights, prior)
+            return replace(made, item_nats=made.item_nats * weights)
+
+        encoder = Encoder([table(a) for a in range(len(self.classes_))])
+        return encode_by_all(rows, encoder), encode_by_own(rows, encoder, numbers)[0]
+
+    def _distinct_patterns(self, a: int) -> Bools:
+        """Return the patterns of a class by distinct items."""
+        patterns: Bools = self._items.components | self._items.alterations[a]
+        return patterns
+
     def _code_tables(self) -> list[CodeTable]:
         """Return the code table of every class, or one where the method knows no classes."""
-        occurs = self.item_counts_.sum(axis=0) > 0
+        occurs, usage, noise = self.item_counts_.sum(axis=0) > 0, self.usage_counts_, self.noise_counts_
         if not self._knows_classes:
-            counts = self.usage_counts_.sum(axis=0), self.noise_counts_.sum(axis=0)
-            return [CodeTable.from_counts(self.components_, *counts, occurs)]
-        usage, noise = self.usage_counts_, self.noise_counts_
+            return [CodeTable.from_counts(self.components_, usage.sum(axis=0), noise.sum(axis=0), occurs)]
         prior = class_prior(usage, noise, int(self.class_counts_.sum()), occurs)
         tables = [
             CodeTable.from_counts(self.components_ | self.alterations_[a], usage[a], noise[a], occurs, prior)
@@ -276,6 +414,6 @@ class NewRows(TransformerMixin):
         given, numbers = class_numbers(y, n_rows)
         unknown = [label for label in given.tolist() if label not in set(self.classes_.tolist())]
         if unknown:
-            known = ", ".join(repr(label) for label in self.classes_.tolist())
-            raise ValueError(f"y holds the label {unknown[0]!r}, which the model has not seen; it knows {known}.")
+            known = shorten(", ".join(map(quoted, self.classes_.tolist())), 400)
+            raise ValueError(f"y holds the label {quoted(unknown[0])}, which the model has not seen; it knows {known}.")
         return np.searchsorted(self.classes_, given)[numbers]

@@ -68,6 +68,15 @@ class Outputs(BaseEstimator):
             - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern);
             - ``share_<class>``: share of all rows of the class that have the item;
             - ``lift_<class>``: support divided by share: how many times more frequent the item is with the pattern.
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> model.patterns().columns[:8].tolist()
+        ['pattern', 'item', 'role', 'kind', 'evidence', 'gain', 'p_value', 'q_value']
         """
         check_is_fitted(self)
         return pattern_table(self)
@@ -76,6 +85,10 @@ class Outputs(BaseEstimator):
         """Return what the model found: a headline, at most ten findings, and a table with one row per pattern.
 
         All of it is confirmed: what the tests do not show is not said. Printed, it is the headline and the findings.
+
+        Returns
+        -------
+        Summary
 
         Examples
         --------
@@ -126,7 +139,24 @@ class Outputs(BaseEstimator):
         return difference_table(self, max_p)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file that `saltmine.load` reads; an existing file is replaced as a whole."""
+        """Write the fitted model to a file that `saltmine.load` reads; an existing file is replaced as a whole.
+
+        Parameters
+        ----------
+        path : path
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.salt"
+        >>> model.save(path)
+        >>> path.exists()
+        True
+        """
         check_is_fitted(self)
         if type(self).__name__ != self._kind:
             raise TypeError(f"{type(self).__name__} cannot be saved: load would not know it, only {self._kind} itself.")
@@ -134,7 +164,17 @@ class Outputs(BaseEstimator):
 
     @property
     def plot(self) -> Plots:
-        """Pictures of the model: ``plot.usage()``, ``.patterns()``, ``.wordcloud(pattern)``, ``.history()``."""
+        """Pictures of the model: ``plot.usage()``, ``.patterns()``, ``.wordcloud(pattern)``, ``.history()``.
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> model.plot.patterns().get_ylabel()
+        'pattern'
+        """
         check_is_fitted(self)
         return Plots(self)
 
@@ -153,7 +193,25 @@ class Outputs(BaseEstimator):
     def report(self, path: str | PathLike[str], title: str | None = None, max_patterns: int | None = None) -> None:
         """Write the model as one HTML page that needs nothing else: findings, patterns, who uses them.
 
-        ``max_patterns`` is the largest number of patterns on the page; by default all.
+        Parameters
+        ----------
+        path : path
+        title : str, optional
+            Heading of the page.
+        max_patterns : int, optional
+            Largest number of patterns on the page; by default all.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(random_state=0).fit(p.X, p.y)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> model.report(path, title="Planted data")
+        >>> "Planted data" in path.read_text()
+        True
         """
         check_is_fitted(self)
         write_report(self, path, title, max_patterns)
@@ -182,6 +240,10 @@ class Outputs(BaseEstimator):
         groups : (m,) labels, optional
             What rows belong together, as samples of one patient: whole groups are drawn then. Those of the fit, if not
             given.
+
+        Returns
+        -------
+        Stability
 
         Examples
         --------
@@ -235,13 +297,23 @@ class Outputs(BaseEstimator):
         groups: Indices | None,
     ) -> Iterator[Bools]:
         """Fit on rows drawn anew, time after time, and yield what the patterns carry."""
+        # Compiled code, which would slow the import.
+        from saltmine.data.canonical import canonical_order
+        from saltmine.data.stacking import Labels
+
         numbers = np.searchsorted(self.classes_, labels)
+        # Rows are drawn as they stand when sorted by content, so that their order makes no difference.
+        order = canonical_order(rows, numbers, len(self.classes_), groups, self._item_names)
+        rows, labels = rows[order.sort_rows(np.arange(len(labels)))], order.sort_rows(labels)
+        numbers = Labels(numbers, len(self.classes_)).sort(order).numbers
+        groups = None if groups is None else order.sort_groups(groups)
         quiet = {"binarize": None, "verbose": 0, "callback": None}
-        random = "random_state" in self.get_params(deep=False)
+        known = self.get_params(deep=False)
+        quiet |= {"checkpoint": None} if "checkpoint" in known else {}
         for done in range(1, refits + 1):
             drawn = bootstrap_rows(numbers, rng, groups)
             again = clone(self).set_params(**quiet)
-            if random:
+            if "random_state" in known:
                 again.set_params(random_state=int(rng.integers(np.iinfo(np.int32).max)))
             again.fit(rows[drawn], labels[drawn], groups=self._drawn_groups(groups, drawn))
             if on_refit is not None:

@@ -13,7 +13,17 @@ class Primp(MdlEstimator):
     C-Salt without alterations: all rows are one class. Labels, where given, only split the reporting: `classes_`,
     `usage_counts_` and the columns of `patterns` are then per class.
 
-    Parameters and attributes are those of `CSalt`; `alterations_` is empty (all False).
+    Parameters
+    ----------
+    algorithm, alpha, binarize, max_rank, rank_step, max_iter, tol, n_restarts, fold, storage, device, client, n_jobs
+        As in `CSalt`.
+    random_state, verbose, callback, checkpoint, max_time
+        As in `CSalt`.
+
+    Attributes
+    ----------
+    components_, usage_, description_length_, ...
+        As in `CSalt`; `alterations_` is empty (all False).
 
     Examples
     --------

@@ -8,7 +8,7 @@ from saltmine.arrays import Floats, Indices
 
 # Code lengths are divided by at most this much, and never multiplied: what was seen is no better than that.
 MAX_TEMPERATURE = 100.0
-# Steps of the search for the best; each shrinks the interval by the golden ratio.
+# Steps of the search for the best; each halves the interval.
 STEPS = 40
 
 
@@ -41,15 +41,17 @@ def fit_temperature(scores: Floats, numbers: Indices) -> float:
     if len(scores) == 0:
         return 1.0
 
-    def loss(inverse: float) -> float:
-        return -float(log_probabilities(inverse * scores)[np.arange(len(numbers)), numbers].mean())
+    surplus = scores - scores[np.arange(len(numbers)), numbers][:, None]
 
-    low, high, ratio = 1 / MAX_TEMPERATURE, 1.0, (np.sqrt(5) - 1) / 2
+    def slope(inverse: float) -> float:
+        """Return by how much the loss rises with the inverse."""
+        return float((np.exp(log_probabilities(inverse * surplus)) * surplus).sum(axis=1).mean())
+
+    if slope(1.0) <= 0:
+        return 1.0
+    low, high = 1 / MAX_TEMPERATURE, 1.0
+    # The sign of the slope is exact where the loss itself is too flat to compare.
     for _ in range(STEPS):
-        one, other = high - ratio * (high - low), low + ratio * (high - low)
-        if loss(one) < loss(other):
-            high = other
-        else:
-            low = one
-    best = (low + high) / 2
-    return 1.0 if loss(1.0) <= loss(best) else float(1 / best)
+        middle = (low + high) / 2
+        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
+    return float(2 / (low + high))

@@ -78,8 +78,8 @@ def exact_p_values(hits: Ints, elsewhere: Ints, size: int, others: int) -> Float
     # Many items have the counts of another one.
     key, back = np.unique(hits.astype(np.int64) * (others + 1) + elsewhere, return_inverse=True)
     had, had_elsewhere = np.divmod(key, others + 1)
-    chance = hypergeom(size + others, had + had_elsewhere, size)
-    p_values: Floats = np.minimum(1.0, 2 * np.minimum(chance.cdf(had), chance.sf(had - 1)))[back]
+    urn = size + others, had + had_elsewhere, size
+    p_values: Floats = np.minimum(1.0, 2 * np.minimum(hypergeom.cdf(had, *urn), hypergeom.sf(had - 1, *urn)))[back]
     return p_values
 
 

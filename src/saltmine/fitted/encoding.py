@@ -44,12 +44,13 @@ class CodeTable:
 
     @classmethod
     def from_counts(
-        cls, patterns: Bools, usage: Ints, noise: Ints, occurs: Bools, prior: Nats | float = PSEUDO_COUNT
+        cls, patterns: Bools, usage: Ints, noise: Ints, weights: Ints | Bools, prior: Nats | float = PSEUDO_COUNT
     ) -> CodeTable:
         """Return the table of a class from its counts of pattern usage and of errors per item.
 
-        ``prior``, (r + n,), is added to the counts. Items that occur nowhere in the training data take no share of the
-        code, so that empty columns change nothing; in new rows they cost as much as an item without errors.
+        ``prior``, (r + n,), is added to the counts. ``weights``, (n,), are the columns that an item stands for. Items
+        that occur nowhere in the training data have none and take no share of the code, so that empty columns change
+        nothing; in new rows they cost as much as an item without errors.
 
         Examples
         --------
@@ -59,14 +60,10 @@ class CodeTable:
         True
         """
         counts = np.concatenate([usage, noise]) + prior
-        total = counts[: len(usage)].sum() + counts[len(usage) :][occurs].sum()
+        total = counts[: len(usage)].sum() + counts[len(usage) :] @ weights
         # A class without any ones still has codes, all equally long.
-        nats = -np.log(counts / max(total, counts.min()))
+        nats = -np.log(counts / max(total, counts.min(initial=np.inf)))
         return cls(patterns, nats[: len(usage)], nats[len(usage) :])
-
-    def fold(self, columns: Indices, weights: Ints) -> CodeTable:
-        """Return the table for rows of these columns only, each of which stands for so many that are alike."""
-        return CodeTable(self.patterns[:, columns], self.pattern_nats, self.item_nats[columns] * weights)
 
 
 def shared_codes(used: Ints, errors: Ints, weights: Ints | None = None) -> tuple[Nats, Nats]:
@@ -89,11 +86,11 @@ def shared_codes(used: Ints, errors: Ints, weights: Ints | None = None) -> tuple
     return pattern_nats, item_nats
 
 
-def class_prior(usage: Ints, noise: Ints, n_rows: int, occurs: Bools) -> Nats:
+def class_prior(usage: Ints, noise: Ints, n_rows: int, weights: Ints | Bools) -> Nats:
     """Return what the code of every class begins with, (r + n,): one row as it is on average over all classes.
 
     A small class then has codes like those of the others where its own few rows say nothing. ``usage`` is (c, r),
-    ``noise`` (c, n).
+    ``noise`` (c, n); ``weights`` are those of `CodeTable.from_counts`.
 
     Examples
     --------
@@ -102,10 +99,10 @@ def class_prior(usage: Ints, noise: Ints, n_rows: int, occurs: Bools) -> Nats:
     [1.99, 1.76]
     """
     counts = np.concatenate([usage.sum(axis=0), noise.sum(axis=0)]) + PSEUDO_COUNT
-    counted = np.concatenate([np.ones(usage.shape[1], dtype=bool), occurs])
+    counted = np.concatenate([np.ones(usage.shape[1]), weights])
     # Rows without any ones say nothing about the size of one either.
-    per_row = max((usage.sum() + noise.sum()) / max(n_rows, 1), PSEUDO_COUNT)
-    prior: Nats = counts * (per_row / max(counts[counted].sum(), PSEUDO_COUNT))
+    per_row = max((usage.sum() + noise.sum(axis=0) @ weights) / max(n_rows, 1), PSEUDO_COUNT)
+    prior: Nats = counts * (per_row / max(counts @ counted, PSEUDO_COUNT))
     return prior
 
 
@@ -113,7 +110,7 @@ def lengths_left_out(
     rows: BinaryMatrix,
     usage: Bools,
     numbers: Indices,
-    patterns: Sequence[Bools],
+    patterns: Callable[[int], Bools],
     used: Ints,
     noise: Ints,
     prior: Nats,
@@ -121,8 +118,8 @@ def lengths_left_out(
 ) -> Nats:
     """Return the code lengths of rows of the fit by codes that do not know them, (m,): their own counts are taken off.
 
-    ``usage``, (m, r), are the patterns that they use, ``numbers``, (m,), their classes. A class has its patterns,
-    (r, n); ``used``, (c, r), and ``noise``, (c, n), count what it has with these rows. Every item stands for
+    ``usage``, (m, r), are the patterns that they use, ``numbers``, (m,), their classes. ``patterns`` returns those of a
+    class, (r, n); ``used``, (c, r), and ``noise``, (c, n), count what it has with these rows. Every item stands for
     ``weights``, (n,), columns.
 
     Examples
@@ -130,7 +127,7 @@ def lengths_left_out(
     >>> import numpy as np
     >>> row, nothing = np.array([[True, True]]), np.zeros((1, 0), dtype=bool)
     >>> counts = np.zeros((1, 0), int), np.array([[3, 1]]), np.ones(2), np.ones(2, int)
-    >>> of_two = lengths_left_out(row, nothing, np.array([0]), [np.zeros((0, 2), bool)], *counts)
+    >>> of_two = lengths_left_out(row, nothing, np.array([0]), lambda a: np.zeros((0, 2), bool), *counts)
     >>> bool(np.isclose(of_two[0], -np.log(3 / 4) - np.log(1 / 4)))
     True
     """
@@ -140,10 +137,10 @@ def lengths_left_out(
     ones = _ones(rows, slice(0, rows.shape[0]))
 
     def measure(a: int) -> None:
-        codes = map(np.ascontiguousarray, (patterns[a], nats[a, :r], nats[a, r:]))
+        codes = map(np.ascontiguousarray, (patterns(a), nats[a, :r], nats[a, r:]))
         native.lengths_of_usage(*codes, weights, ones, numbers, a, usage, lengths, n_parts)
 
-    _side_by_side(measure, [(a,) for a in range(len(patterns))], worth_it=counts.size * (r + 1) > MIN_CELLS)
+    _side_by_side(measure, [(a,) for a in range(len(used))], worth_it=counts.size * (r + 1) > MIN_CELLS)
     total = ((counts + prior) @ np.concatenate([np.ones(r), weights]))[numbers] - n_parts
     spread: Nats = n_parts * np.log(np.maximum(total, prior.min(initial=PSEUDO_COUNT)))
     return lengths + spread

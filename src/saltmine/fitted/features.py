@@ -15,6 +15,8 @@ from saltmine.fitted.summary import Summary
 
 # Items in the name of a column.
 NAMED = 3
+# Cells of sets that are counted at a time.
+MAX_CELLS = 1 << 22
 
 
 class Altered(NamedTuple):
@@ -48,8 +50,12 @@ def has_most(rows: BinaryMatrix, sets: Bools) -> Bools:
     >>> has_most(np.array([[1, 1, 0], [1, 0, 0]], dtype=bool), np.ones((1, 3), dtype=bool)).tolist()
     [[True], [False]]
     """
-    had = np.asarray(rows.astype(np.float64) @ sets.T.astype(np.float64))
-    return np.asarray(2 * had > sets.sum(axis=1))
+    cells, n = rows.astype(np.float64), sets.shape[1]
+    # Some sets at a time, because numbers take eight times the memory of truth values.
+    at_once = max(1, MAX_CELLS // max(n, 1))
+    parts = [sets[begin : begin + at_once] for begin in range(0, len(sets), at_once)]
+    had = [2 * np.asarray(cells @ part.T.astype(np.float64)) > part.sum(axis=1) for part in parts]
+    return np.hstack([np.zeros((rows.shape[0], 0), dtype=bool), *had])
 
 
 def feature_names(model: Any, altered: Altered | None) -> NDArray[Any]:

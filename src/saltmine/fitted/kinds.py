@@ -240,4 +240,6 @@ def row_kinds(rows: TableRows, kinds: NDArray[Any], typical: Bools, few_groups: 
 
 def role_names(classes: NDArray[Any]) -> NDArray[Any]:
     """Return the roles as text: one per class, and "common" last, which is role -1."""
-    return np.array([f"class {label}" if str(label) == COMMON else str(label) for label in classes] + [COMMON])
+    names = [f"class {label}" if str(label) == COMMON else str(label) for label in classes] + [COMMON]
+    # Not as text of one width, which every row of the table would have.
+    return np.array(names, dtype=object)

@@ -57,6 +57,8 @@ class FittedModel(Protocol):
     history_: Floats
     typical_: Bools
     of_few_groups_: Bools
+    # False where a time limit ended the search.
+    finished_: bool
     stability_: Stability | None
     near_miss_: NearMiss | None
     about_: dict[str, Any]

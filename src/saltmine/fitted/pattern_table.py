@@ -22,7 +22,7 @@ def pattern_table(model: FittedModel) -> pd.DataFrame:
     columns = {
         "pattern": pattern,
         "item": item if model._item_names is None else model._item_names[item],
-        "role": role_names(model.classes_)[rows.role].astype(object),
+        "role": role_names(model.classes_)[rows.role],
         "kind": row_kinds(rows, kinds, model.typical_, model.of_few_groups_).astype(object),
         "evidence": _added_or_whole(rows, model.alteration_evidence_, model.pattern_evidence_),
         "gain": _added_or_whole(rows, model.alteration_gain_, model.pattern_gain_),

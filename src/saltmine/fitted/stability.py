@@ -32,6 +32,16 @@ class Stability:
         The class added at least half of the same items to the pattern; NaN where it adds nothing.
     entries : (e,) float
         The item had the same role; in the order of the rows of `CSalt.patterns`.
+
+    Examples
+    --------
+    >>> from saltmine import CSalt
+    >>> from saltmine.datasets import make_planted
+    >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+    >>> model = CSalt(random_state=0).fit(p.X, p.y)
+    >>> stability = model.assess_stability(p.X, p.y, refits=2, random_state=0)
+    >>> len(stability.entries) == len(model.patterns())
+    True
     """
 
     refits: int

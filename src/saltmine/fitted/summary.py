@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from saltmine.arrays import Bools, Floats, Indices, Ints
+from saltmine.arrays import Floats, Indices, Ints
 from saltmine.fitted.differences import MAX_P, MAX_Q, difference_table
 from saltmine.fitted.findings import Finding, find
 from saltmine.fitted.headline import headline
@@ -96,12 +96,15 @@ class Summary:
         kinds = class_kinds(model)
         rows = table_rows(model.components_, model.alterations_, kinds != "")
         self.hits = model._items.hits_of(rows.pattern, rows.item, rows.owner)
-        few_groups = model.of_few_groups_
-        self.patterns = [_pattern(model, kinds[:, s].tolist(), s, few_groups) for s in range(model.n_components_)]
+        few_groups, typical = model.of_few_groups_, model.typical_
+        self.patterns = [
+            _pattern(model, kinds[:, s].tolist(), s, bool(typical[s]), bool(few_groups[s]))
+            for s in range(model.n_components_)
+        ]
         self._fill_parts(rows)
         alpha = model._level if model._is_tested else None
         words = headline(self.classes, self.patterns, alpha=alpha, can_alter=model._can_alter, group=model.group_name_)
-        parts = words, self._near_miss(), self._items_that_differ(), self._counted_groups()
+        parts = words, self._near_miss(), self._items_that_differ(), self._counted_groups(), self._cut_short()
         self.headline = " ".join(text for text in parts if text)
 
     def _fill_parts(self, rows: TableRows) -> None:
@@ -158,6 +161,10 @@ class Summary:
         if self.model.groups_ is None:
             return ""
         return f"Tests count {counted(self.n_groups, self.model.group_name_)}, not rows."
+
+    def _cut_short(self) -> str:
+        """Return a sentence that the search did not come to its end, where that is so."""
+        return "" if self.model.finished_ else "The time limit ended the search early: a longer one may find more."
 
     @property
     def n_groups(self) -> int:
@@ -299,7 +306,7 @@ def _classes(model: FittedModel, row_classes: Indices) -> list[ClassSummary]:
     ]
 
 
-def _pattern(model: FittedModel, kinds: list[str], s: int, few_groups: Bools) -> PatternSummary:
+def _pattern(model: FittedModel, kinds: list[str], s: int, typical: bool, of_few_groups: bool) -> PatternSummary:
     """Return a pattern without its parts; ``kinds`` says what it is to every class."""
     owners = [(a, kind) for a, kind in enumerate(kinds) if kind]
     altered_by = np.flatnonzero(model.alterations_[:, s].any(axis=1)).tolist()
@@ -307,8 +314,8 @@ def _pattern(model: FittedModel, kinds: list[str], s: int, few_groups: Bools) ->
     usage = model.usage_counts_[:, s].tolist()
     evidence, gain = significant(model.pattern_evidence_[s]), significant(model.pattern_gain_[s])
     stability = None if model.stability_ is None else significant(model.stability_.patterns[s])
-    typical, groups = bool(model.typical_[s]), list[str]()
-    if few_groups[s] and not typical and model.groups_ is not None:
+    groups = list[str]()
+    if of_few_groups and not typical and model.groups_ is not None:
         occurs = True if model.row_weights_ is None else model.row_weights_ > 0
         groups = np.unique(model.groups_[model.usage_[:, s] & occurs]).tolist()
     unconfirmed = [a for a in altered_by if not model.alteration_q_values_[a, s] <= model._level]

@@ -7,9 +7,12 @@ from os import PathLike
 from pathlib import Path
 
 from saltmine.io.class_files import ClassFiles, read_class_files
-from saltmine.io.files import ReadError, check_exists
+from saltmine.io.files import ReadError, check_exists, reading
+from saltmine.io.limits import reading_within
 from saltmine.io.registry import format_of
-from saltmine.io.table import Table
+from saltmine.io.table import Table, check_text
+
+_OF_ALL_FORMATS = ("path", "format", "max_memory")
 
 __all__ = ["ReadError", "Table", "read"]
 
@@ -33,6 +36,7 @@ def read(
     nonsilent: bool | None = None,
     min_samples: int | None = None,
     drop_unlabelled: bool | None = None,
+    max_memory: str | float | None = None,
 ) -> Table:
     r"""Read a data file: csv, tsv, parquet, npz, MatrixMarket, FIMI transactions, h5ad, VCF/BCF, MAF or text.
 
@@ -77,6 +81,9 @@ def read(
         Leave out genes and alterations in fewer samples (vcf, maf).
     drop_unlabelled : bool, optional
         Leave out rows without a class; by default they are an error.
+    max_memory : str or number, optional
+        Memory that reading may take, as "2G" or in bytes; by default half of what is available, and for a small file
+        no more than files of its size hold. What needs more is refused before it is read.
 
     Returns
     -------
@@ -102,13 +109,16 @@ def read(
     ['morning', 'evening', 'evening']
     """
     # Before any other local variable is set, these are the arguments.
-    options = {name: value for name, value in locals().items() if name not in ("path", "format") and value is not None}
+    options = {name: value for name, value in locals().items() if name not in _OF_ALL_FORMATS and value is not None}
     source = ClassFiles(path) if isinstance(path, Mapping) else Path(path)
-    if isinstance(source, ClassFiles):
-        table = read_class_files(source, format, options)
-    else:
-        check_exists(source)
-        table = format_of(source, format, text is not None).read(source, options)
+    with reading_within(max_memory):
+        if isinstance(source, ClassFiles):
+            table = read_class_files(source, format, options)
+        else:
+            check_exists(source)
+            table = format_of(source, format, text is not None).read(source, options)
+    with reading(str(source)):
+        check_text(table)
     if not table.shape[1]:
         raise ReadError(f"no items are left. {' '.join(table.notes)}", path=str(source))
     return table

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.io.files import ReadError, parsing, read_bytes
+from saltmine.io.files import ReadError, parsing
 from saltmine.io.labels import read_names, with_labels
+from saltmine.io.npz import Archive, open_archive
 from saltmine.io.table import DROP_UNLABELLED, ColumnArg, PathArg, Table, drop_unlabelled_rows, missing_mask
 from saltmine.names import as_text, check_distinct
 
@@ -21,6 +21,7 @@ from saltmine.names import as_text, check_distinct
 _DATA = ("X", "x", "data", "arr_0")
 _LABELS = "y"
 _ROW_NAMES = ("row_names",)
+_MAX_LISTED = 20
 _ITEM_NAMES = ("item_names", "feature_names", "columns")
 
 
@@ -52,45 +53,46 @@ def read_npz(
     drop_unlabelled : bool
         Leave out rows without a class.
     """
-    archive = _Archive(path)
-    X, (n_rows, n_items) = archive.matrix, archive.matrix.shape
-    if sp.issparse(X):
-        return with_names_and_labels(Table(X), items, labels, target, group, drop_unlabelled)
-    row_names = archive.names(_ROW_NAMES, n_rows, "rows")
-    item_names = archive.names(_ITEM_NAMES, n_items, "columns") if items is None else None
-    table = Table(X, None, row_names, item_names)
-    if labels is None:
-        table = archive.with_columns(table, target, group, drop_unlabelled)
-        target = group = None
+    with open_archive(path) as archive:
+        if archive.is_sparse:
+            with parsing("sparse matrix of scipy.sparse.save_npz"):
+                table = Table(checked_csr(archive.sparse()))
+        else:
+            X, vectors = archive.array(_data_name(archive)), _Vectors(archive)
+            row_names = vectors.names(_ROW_NAMES, X.shape[0], "rows")
+            item_names = vectors.names(_ITEM_NAMES, X.shape[1], "columns") if items is None else None
+            table = Table(X, None, row_names, item_names)
+            if labels is None:
+                table = vectors.with_columns(table, target, group, drop_unlabelled)
+                target = group = None
     return with_names_and_labels(table, items, labels, target, group, drop_unlabelled)
 
 
-class _Archive:
-    """The arrays of an npz file; nothing is unpickled."""
+def _data_name(archive: Archive) -> str:
+    """Return the name of the data: one of the usual names, or the only array with two dimensions."""
+    n_dimensions = {name: len(header.shape) for name, header in archive.headers.items() if header is not None}
+    matrices = [name for name, count in n_dimensions.items() if count == 2]
+    usual = next((name for name in _DATA if name in matrices), None)
+    if usual is None and len(matrices) != 1:
+        for name, header in archive.headers.items():
+            if header is None or header.dtype.hasobject:
+                archive.array(name)  # says why it cannot be read
+        found = f"{len(matrices)} arrays with two dimensions (the arrays are {_listed(archive.headers) or 'none'})"
+        raise ReadError(f"there are {found}; name the one with the data X.")
+    return usual or matrices[0]
 
-    def __init__(self, path: Path) -> None:
-        data = read_bytes(path)
-        if not zipfile.is_zipfile(io.BytesIO(data)):
-            raise ReadError("not an npz archive, or truncated; write one with scipy.sparse.save_npz or numpy.savez.")
-        with parsing("npz archive"):
-            self._arrays = np.load(io.BytesIO(data), allow_pickle=False)
-            self.contents: list[str] = self._arrays.files
-        if {"format", "shape", "data"} <= set(self.contents):
-            with parsing("sparse matrix of scipy.sparse.save_npz"):
-                self.matrix = checked_csr(sp.load_npz(io.BytesIO(data)))
-        else:
-            self.matrix = self._dense_matrix()
 
-    def _dense_matrix(self) -> NDArray[Any]:
-        """Return the data, found by its name or as the only array with two dimensions."""
-        for name in _DATA:
-            if name in self.contents and (array := self._array(name)).ndim == 2:
-                return array
-        matrices = [array for array in map(self._array, self.contents) if array.ndim == 2]
-        if len(matrices) != 1:
-            found = f"{len(matrices)} arrays with two dimensions (the arrays are {', '.join(self.contents) or 'none'})"
-            raise ReadError(f"there are {found}; name the one with the data X.")
-        return matrices[0]
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    return ", ".join(names[:_MAX_LISTED]) + (", ..." if len(names) > _MAX_LISTED else "")
+
+
+class _Vectors:
+    """The arrays of an archive that belong to the rows or the columns of its matrix."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self.contents = archive.headers.keys()
 
     def with_columns(self, table: Table, target: ColumnArg, group: ColumnArg, drop_unlabelled: bool) -> Table:
         """Return the table with the classes and the groups of arrays of the archive."""
@@ -111,7 +113,7 @@ class _Archive:
 
     def _column(self, name: str, n_rows: int, what: str) -> NDArray[Any]:
         if name not in self.contents:
-            raise ReadError(f"there is no array {name!r} for {what}; the arrays are {', '.join(self.contents)}.")
+            raise ReadError(f"there is no array {name!r} for {what}; the arrays are {_listed(self.contents)}.")
         return self._vector(name, n_rows, "rows")
 
     def names(self, candidates: tuple[str, ...], length: int, what: str) -> NDArray[Any] | None:
@@ -124,30 +126,17 @@ class _Archive:
         return names
 
     def _vector(self, name: str, length: int, what: str) -> NDArray[Any]:
-        vector = self._array(name)
-        if vector.shape != (length,):
-            problem = f"the array {name!r} has the shape {vector.shape}"
+        header = self._archive.headers[name]
+        if header is not None and header.shape != (length,):
+            problem = f"the array {name!r} has the shape {header.shape}"
             raise ReadError(f"{problem}, but one value for each of {length} {what} is needed.")
+        vector = self._archive.array(name)
         if vector.dtype.kind == "S":
             with parsing("archive of text in UTF-8"):
                 vector = np.char.decode(vector, "utf-8")
         if vector.dtype.kind not in "biufU":
             raise ReadError(f"the array {name!r} holds {vector.dtype}, not text or numbers; change its type.")
         return vector
-
-    def _array(self, name: str) -> NDArray[Any]:
-        with parsing("npz archive"):
-            try:
-                array = self._arrays[name]
-            except ValueError as error:
-                if "allow_pickle" not in str(error):
-                    raise
-                problem = f"the array {name!r} holds Python objects, which could run code and are not read"
-                remedy = "save text as array.astype(str), a sparse matrix with scipy.sparse.save_npz"
-                raise ReadError(f"{problem}; {remedy}.") from None
-        if not isinstance(array, np.ndarray):
-            raise ReadError(f"the file is an archive, but {name!r} in it is not an array; write one with numpy.savez.")
-        return array
 
 
 def _refuse_gaps(name: str, column: NDArray[Any], remedy: str) -> None:
@@ -158,15 +147,20 @@ def _refuse_gaps(name: str, column: NDArray[Any], remedy: str) -> None:
 
 def checked_csr(matrix: Any) -> sp.csr_array:
     """Return a sparse matrix as CSR without duplicates, or raise ValueError if its indices are invalid."""
+    check_indices(matrix)
+    rows = sp.csr_array(matrix)
+    rows.sum_duplicates()
+    return rows
+
+
+def check_indices(matrix: Any) -> None:
+    """Raise ValueError if the indices of a sparse matrix are invalid."""
     # Compiled code would access foreign memory with indices out of bounds. The first check is part of the second, but
     # skipped there if the last pointer is 0.
     if hasattr(matrix, "indptr"):
         if np.any(matrix.indptr[1:] < matrix.indptr[:-1]):
             raise ValueError("its index pointer decreases")
         matrix.check_format(full_check=True)
-    rows = sp.csr_array(matrix)
-    rows.sum_duplicates()
-    return rows
 
 
 def with_names_and_labels(

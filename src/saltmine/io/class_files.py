@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError, check_exists, reading
 from saltmine.io.labels import with_labels
+from saltmine.io.limits import LINE_BYTES, keep_memory
 from saltmine.io.registry import Format, format_of
 from saltmine.io.table import Table, drop_rare
 from saltmine.names import as_text
@@ -95,8 +96,19 @@ def _read_one(format_: Format, label: str, path: Path, options: dict[str, Any]) 
     table = format_.read(path, options)
     if table.y is not None:
         raise ReadError(f"the file has classes of its own; give it alone, without the class {label!r}.", path=path)
+    keep_memory(_bytes_of(table))
     notes = tuple(f"{path.name}: {note[0].lower()}{note[1:]}" for note in table.notes)
     return replace(table, notes=notes)
+
+
+def _bytes_of(table: Table) -> int:
+    """Return the memory of a table that has been read."""
+    X: Any = table.X
+    lines = LINE_BYTES * sum(table.shape)
+    if table.frame is not None:
+        return lines + int(table.frame.memory_usage(deep=True).sum())
+    parts = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
+    return lines + int(sum(part.nbytes for part in parts))
 
 
 def _stacked(files: ClassFiles, tables: dict[str, Table], is_list: bool) -> Table:

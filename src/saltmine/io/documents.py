@@ -12,12 +12,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.io.files import ReadError, choose_separator, lines_of, load_text, reading, records, suffix_of
+from saltmine.io.files import (
+    ReadError,
+    account_of,
+    choose_separator,
+    lines_of,
+    load_text,
+    reading,
+    records,
+    suffix_of,
+)
+from saltmine.io.limits import MAX_RATIO_OF_LISTS, Account, TextCost, file_size
 from saltmine.io.table import DROP_UNLABELLED, is_missing, no_such_column, without_class
 from saltmine.names import as_text, check_distinct
 
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".txt")
+# Memory for a byte and a line: the text, its fields and its words; a line of JSON may hold very many empty lists.
+_COST = TextCost(byte=10, line=500, longest=30, ratio=MAX_RATIO_OF_LISTS)
 _TEXT_FIELD = "text"
 _NAME_FIELD = "id"
 _CLASS_FIELDS = ("label", "class", "target", "y")
@@ -68,7 +80,15 @@ def folder_documents(path: Path, encoding: str) -> Documents:
         files += found
     names = as_text(file.relative_to(path).as_posix() for file in files)
     labels = np.array([file.relative_to(path).parts[0] for file in files], dtype=str) if classes else None
-    return Documents([load_text(file, encoding) for file in files], labels, names)
+    # One account for all files.
+    account = Account(_COST, 0)
+    texts = []
+    for file in files:
+        if not file.is_file():
+            raise ReadError("this is not a file; remove it from the folder.", path=file)
+        account.size = (account.size or 0) + (file_size(file) or 0)
+        texts.append(load_text(file, account, encoding))
+    return Documents(texts, labels, names)
 
 
 def _visible(folder: Path, pattern: str) -> list[Path]:
@@ -90,9 +110,9 @@ def file_documents(
         if suffix in _JSON_SUFFIXES:
             if separator is not None:
                 raise ReadError(f"a file of JSON lines takes no separator ({separator!r}); leave it out.")
-            found = list(_json_records(load_text(path, encoding)))
+            found = list(_json_records(load_text(path, account_of(path, _COST), encoding)))
         elif suffix in _TABLE_SUFFIXES:
-            content = load_text(path, encoding)
+            content = load_text(path, account_of(path, _COST), encoding)
             header = content.partition("\n")[0]
             found = _table_records(content, choose_separator(separator, header, ",;\t" if suffix == ".csv" else "\t"))
         else:
@@ -114,7 +134,12 @@ def _json_records(content: str) -> Iterator[_Record]:
             raise ReadError(f"this is not JSON ({reason}); every line should be one object.", number) from None
         if not isinstance(fields, dict):
             raise ReadError(f'this is {_kind(fields)}, not a JSON object such as {{"text": ...}}.', number)
-        yield _Record(number, fields)
+        # Lists and objects are no documents and no labels: that they are there is enough for an error message.
+        yield _Record(number, {name: _without_contents(value) for name, value in fields.items()})
+
+
+def _without_contents(value: Any) -> Any:
+    return type(value)() if isinstance(value, list | dict) else value
 
 
 def _table_records(content: str, separator: str) -> list[_Record]:

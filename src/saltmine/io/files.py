@@ -1,4 +1,4 @@
-"""Open files, compressed or not, and turn what goes wrong with them into one sentence."""
+"""Open files, compressed or not, within a limit of memory, and turn what goes wrong with them into one sentence."""
 
 from __future__ import annotations
 
@@ -6,71 +6,47 @@ import bz2
 import codecs
 import csv
 import gzip
+import io
 import lzma
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+from saltmine.io.errors import ReadError as ReadError
+from saltmine.io.errors import parsing as parsing
+from saltmine.io.errors import reading as reading
+from saltmine.io.errors import summary as summary
+from saltmine.io.limits import MAX_RATIO_OF_LISTS, Account, TextCost, file_size
+
+_DECOMPRESS: dict[str, Callable[[IO[bytes]], Any]] = {
+    ".gz": lambda stream: gzip.GzipFile(fileobj=stream),
+    ".xz": lzma.LZMAFile,
+    ".bz2": bz2.BZ2File,
+}
 _DECOMPRESSION_ERRORS = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+_BUFFER = 1 << 20
+# What a list of lines takes: the file, its text, and a text for every line.
+_LINES = TextCost(byte=4, line=120, ratio=MAX_RATIO_OF_LISTS)
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-class ReadError(ValueError):
-    """A file that cannot be read as asked: one sentence with the file, the place in it, the problem and the remedy.
+@contextmanager
+def opened(path: Path, account: Account | None = None) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes, decompressed by its suffix; every `ReadError` of the block names the file.
 
-    Readers give the problem and the place, which is a line number or text; `reading` adds the file.
-
-    Examples
-    --------
-    >>> print(ReadError("the label is empty; add it.", 7, Path("votes.csv")))
-    votes.csv, line 7: the label is empty; add it.
+    With an account, what is read is counted, and refused as soon as it needs too much memory.
     """
-
-    def __init__(self, problem: str, place: str | int = "", path: str | PathLike[str] | None = None) -> None:
-        super().__init__(problem)
-        self.place = f"line {place}" if isinstance(place, int) else place
-        self.path = path
-
-    def __str__(self) -> str:
-        where = ", ".join(str(part) for part in (self.path, self.place) if part)
-        return f"{where}: {self.args[0]}" if where else str(self.args[0])
-
-
-@contextmanager
-def reading(path: str | PathLike[str]) -> Iterator[None]:
-    """Add the name of the file to every `ReadError` of the block that does not name one yet."""
-    try:
-        yield
-    except ReadError as error:
-        error.path = error.path or path
-        raise
-
-
-@contextmanager
-def parsing(what: str) -> Iterator[None]:
-    """Turn any error of a library that parses a file into a `ReadError`; ``what`` says what the file should be."""
-    try:
-        yield
-    except ReadError:
-        raise
-    except Exception as error:  # libraries raise nearly every class of error for damaged files
-        problem = f"this is not a valid {what}, or it is damaged ({summary(error)})"
-        raise ReadError(f"{problem}; get or write the file again.") from None
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes, decompressed by its suffix; every `ReadError` of the block names the file."""
     compression = path.suffix.lower()
     with reading(path):
         try:
-            with _OPENERS.get(compression, open)(path, "rb") as stream:
-                yield stream
+            with path.open("rb") as raw, _DECOMPRESS.get(compression, nullcontext)(raw) as stream:
+                if account is not None and stream is not raw:
+                    account.start(raw.tell)
+                yield stream if account is None else counted_stream(stream, account)
         except _DECOMPRESSION_ERRORS as error:
             data = f"{compression[1:] or 'compressed'} data"
             raise ReadError(f"the {data} is damaged or truncated ({summary(error)}); get the file again.") from None
@@ -78,6 +54,27 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             # bz2 has no error class of its own.
             reason = error.strerror or summary(error)
             raise ReadError(f"the file cannot be read: {reason}; check the file and its permissions.") from None
+
+
+def counted_stream(stream: IO[bytes] | gzip.GzipFile, account: Account) -> IO[bytes]:
+    """Return a stream whose bytes and lines are counted."""
+    return io.BufferedReader(_Counted(stream, account), _BUFFER)
+
+
+class _Counted(io.RawIOBase):
+    """A stream that counts what is read from it."""
+
+    def __init__(self, stream: IO[bytes] | gzip.GzipFile, account: Account) -> None:
+        self._stream, self._account = stream, account
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        self._account.add(data)
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def check_exists(path: Path) -> None:
@@ -101,24 +98,33 @@ def suffix_of(path: Path) -> str:
 
 def is_compressed(path: Path) -> bool:
     """Return whether the suffix is one of compression."""
-    return path.suffix.lower() in _OPENERS
+    return path.suffix.lower() in _DECOMPRESS
 
 
-def read_bytes(path: Path) -> bytes:
+def account_of(path: Path, cost: TextCost) -> Account:
+    """Return the account of a file; ``cost`` is what reading takes for its text."""
+    return Account(cost, file_size(path))
+
+
+def read_bytes(path: Path, account: Account) -> bytes:
     """Return the contents of a file, decompressed by its suffix."""
-    with opened(path) as stream:
-        return stream.read()
+    contents = io.BytesIO()
+    with opened(path, account) as stream:
+        while chunk := stream.read(_BUFFER):
+            contents.write(chunk)
+    return contents.getvalue()
 
 
-def load_text(path: Path, encoding: str = "utf-8") -> str:
+def load_text(path: Path, account: Account, encoding: str = "utf-8") -> str:
     """Return the contents of a text file without its byte order mark."""
-    with opened(path) as stream:
-        return decode(stream.read(), encoding)
+    with reading(path):
+        return decode(read_bytes(path, account), encoding)
 
 
-def load_lines(path: str | PathLike[str]) -> list[str]:
+def load_lines(path: str | PathLike[str], cost: TextCost = _LINES) -> list[str]:
     """Return the lines of a text file in UTF-8, stripped of spaces."""
-    return [line.strip() for line in lines_of(load_text(Path(path)))]
+    path = Path(path)
+    return [line.strip() for line in lines_of(load_text(path, account_of(path, cost)))]
 
 
 def decode(data: bytes, encoding: str = "utf-8") -> str:
@@ -200,12 +206,6 @@ def choose_separator(given: str | None, header: str, candidates: str) -> str:
     if len(separator) != 1 or separator in '"\r\n':
         raise ReadError(f"the separator {given!r} is not one character; use one such as ',' ';' '|' or '\\t'.")
     return separator
-
-
-def summary(error: Exception) -> str:
-    """Return the message of an error on one line of limited length, or the error's class if it has no message."""
-    message = " ".join(str(error).split()).rstrip(".")
-    return (message if len(message) <= 200 else message[:200] + "...") or type(error).__name__
 
 
 def _line_at(data: bytes, position: int) -> int:

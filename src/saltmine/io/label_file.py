@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine.io.files import ReadError, choose_separator, load_text, reading, records, suffix_of
+from saltmine.io.files import ReadError, account_of, choose_separator, load_text, reading, records, suffix_of
+from saltmine.io.limits import MAX_RATIO_OF_LISTS, TextCost
 from saltmine.io.table import DROP_UNLABELLED, ColumnArg, is_missing, no_such_column, without_class
 from saltmine.names import as_text
 from saltmine.nouns import counted
@@ -20,6 +21,8 @@ _CLASS_COLUMNS = ("class", "label", "target", "y")
 _GROUPS = ("patient", "group", "subject", "donor", "individual", "participant")
 _GROUP_COLUMNS = tuple(f"{name}{end}" for end in ("", "_id", "id", " id") for name in _GROUPS)
 _MAX_LISTED = 10
+# Memory for a byte and a line: the text, and a list of fields for every line.
+_COST = TextCost(byte=10, line=400, longest=20, ratio=MAX_RATIO_OF_LISTS)
 # A class of so many samples, none of which is in the data, was forgotten rather than free of mutations.
 MANY_SAMPLES = 5
 
@@ -271,7 +274,7 @@ class _Sheet:
 
 
 def _lines(path: Path) -> list[_Line]:
-    text = load_text(path)
+    text = load_text(path, account_of(path, _COST))
     separator = choose_separator(None, text.partition("\n")[0], ",;" if suffix_of(path) == ".csv" else "\t")
     found = records(io.StringIO(text, newline=""), separator, strict=True)
     lines = [_Line(number, [field.strip() for field in fields] or [""]) for number, fields in found]

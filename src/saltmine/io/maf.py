@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from saltmine.io.files import ReadError, opened
+from saltmine.io.files import ReadError, account_of, opened
 from saltmine.io.labels import with_labels
+from saltmine.io.limits import MAX_RATIO_OF_LISTS, TextCost
 from saltmine.io.table import (
     DROP_UNLABELLED,
     ITEMS,
@@ -25,22 +26,24 @@ from saltmine.io.table import (
     drop_rare,
     drop_unlabelled_rows,
     is_missing,
-    locus_name,
     matrix_of_ones,
     no_such_column,
 )
 from saltmine.names import as_text
 from saltmine.nouns import counted
+from saltmine.parsers.loci import locus_name
 
 _SAMPLE = "Tumor_Sample_Barcode"
 _GENE = "Hugo_Symbol"
 _EFFECT = "Variant_Classification"
 _LOCUS = ["Chromosome", "Start_Position", "Reference_Allele", "Tumor_Seq_Allele2"]
+# Memory for a line, of which a few fields are kept, and for a byte of the longest line.
+_COST = TextCost(line=800, longest=30, ratio=MAX_RATIO_OF_LISTS)
 # Values of the gene of a mutation outside of genes, and of a chromosome or an allele that is not known.
 _NO_GENE = frozenset(["", ".", "-", "Unknown"])
 _UNKNOWN = frozenset(["", ".", "?", "NA", "Unknown", "unknown"])
-# pandas writes whole numbers as 7.0 if some are missing.
-_POSITION = re.compile(r"0*([1-9]\d*)(\.0+)?", re.ASCII)
+# pandas writes whole numbers as 7.0 if some are missing. Python refuses to parse very long numbers.
+_POSITION = re.compile(r"0*([1-9]\d{0,17})(\.0+)?", re.ASCII)
 # Variant_Classification of mutations that do not change a protein: letters and digits of the names of MAF files and of
 # the Sequence Ontology.
 _SILENT = """
@@ -152,7 +155,7 @@ def _mutations(path: Path, wanted: dict[str, str], optional: dict[str, str]) -> 
     positions: dict[str, int] = {}
     values: dict[int, list[str]] = {}
     # As text of one byte per character, so that lines end in LF, CRLF or CR, and every line is decoded by itself.
-    with opened(path) as stream, io.TextIOWrapper(stream, encoding="latin-1") as lines:
+    with opened(path, account_of(path, _COST)) as stream, io.TextIOWrapper(stream, encoding="latin-1") as lines:
         for number, line in enumerate(lines, start=1):
             if line.startswith("#") or not line.strip():
                 continue

@@ -14,10 +14,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.io.arrays import with_names_and_labels
-from saltmine.io.files import ReadError, check_no_zero_byte, lines_of, parsing, read_bytes
+from saltmine.io.files import ReadError, account_of, check_no_zero_byte, parsing, read_bytes
+from saltmine.io.limits import MAX_RATIO_OF_LISTS, TextCost, check_shape
 from saltmine.io.table import ColumnArg, PathArg, Table
 
 _Type: TypeAlias = "type[np.float64] | type[np.int64]"
+# Memory for a byte and a line of the file, as text and as table of pandas, and for an entry of the matrix.
+_COST, _ENTRY_BYTES = TextCost(byte=1.5, line=30, longest=10, ratio=MAX_RATIO_OF_LISTS), 50
 _TYPES: dict[str, _Type] = {"real": np.float64, "double": np.float64, "integer": np.int64, "unsigned-integer": np.int64}
 
 
@@ -64,14 +67,19 @@ def read_mtx(
     drop_unlabelled : bool
         Leave out rows without a class.
     """
-    data = read_bytes(path)
+    account = account_of(path, _COST)
+    data = read_bytes(path, account)
     check_no_zero_byte(data)
     header = _header(data)
+    # As many entries as there are lines: that the file has fewer than it says is found when they are counted.
+    n_entries = min(header.n_entries, account.n_bytes) if header.is_sparse else header.shape[0] * header.shape[1]
+    check_shape(*header.shape, account.needed + _ENTRY_BYTES * n_entries, account.size)
     entries = _entries(data, header)
     if len(entries) != header.n_entries:
         stated = f"{header.n_entries} as in line {header.n_lines}"
-        raise ReadError(f"there are {len(entries)} entries, not {stated}; get the file again.")
-    with parsing("MatrixMarket file that fits in memory"):
+        found = f"more than {header.n_entries}" if len(entries) > header.n_entries else str(len(entries))
+        raise ReadError(f"there are {found} entries, not {stated}; get the file again.")
+    with parsing("MatrixMarket file"):
         X = _sparse(entries, header) if header.is_sparse else _dense(entries["value"].to_numpy(), header)
     return with_names_and_labels(Table(X), items, labels, target, group, drop_unlabelled)
 
@@ -110,10 +118,13 @@ def _entries(data: bytes, header: _Header) -> pd.DataFrame:
     types = header.types
     form: dict[str, Any] = {"sep": r"\s+", "index_col": False, "na_filter": False, "comment": "%"}
     try:
-        with warnings.catch_warnings():
+        # pandas refuses what is not a whole number after a cast that numpy warns of.
+        with warnings.catch_warnings(), np.errstate(invalid="ignore"):
             # The warning of a first line with too many fields.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            entries: pd.DataFrame = pd.read_csv(body, names=list(types), dtype=types, **form)
+            # One more than there should be: the rest need not be read to see that there are more.
+            n_rows = min(header.n_entries, len(data)) + 1
+            entries: pd.DataFrame = pd.read_csv(body, names=list(types), dtype=types, nrows=n_rows, **form)
     except pd.errors.EmptyDataError:
         return pd.DataFrame({name: np.empty(0, dtype=kind) for name, kind in types.items()})
     except (ValueError, OverflowError, pd.errors.ParserWarning):
@@ -126,7 +137,10 @@ def _entries(data: bytes, header: _Header) -> pd.DataFrame:
 
 def _explained(data: bytes, header: _Header) -> ReadError:
     """Return the error for the first invalid line."""
-    body = lines_of(data[header.n_bytes :].decode("latin-1"))
+    stream = io.BytesIO(data)
+    stream.seek(header.n_bytes)
+    # Not all lines at once, because there may be very many.
+    body = io.TextIOWrapper(stream, encoding="latin-1")
     for number, line in enumerate(body, start=header.n_lines + 1):
         fields = line.partition("%")[0].split()
         problem = _problem(fields, header) if fields else None

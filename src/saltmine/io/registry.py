@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from saltmine.io.files import ReadError, reading, suffix_of
+from saltmine.io.limits import file_size, out_of_memory
 from saltmine.io.table import Table
 
 # Format: module, title, suffixes. The reader is the function read_<format> of the module. A module is imported when a
 # file of its format is read, because several need pandas, which takes long to import.
 _FORMATS = {
-    "csv": ("csv_and_parquet", "comma- or tab-separated table", ".csv .tsv .tab .txt"),
-    "parquet": ("csv_and_parquet", "Parquet table", ".parquet .pq"),
+    "csv": ("delimited", "comma- or tab-separated table", ".csv .tsv .tab .txt"),
+    "parquet": ("parquet", "Parquet table", ".parquet .pq"),
     "npz": ("arrays", "numpy or scipy archive", ".npz"),
     "mtx": ("matrixmarket", "MatrixMarket matrix", ".mtx"),
     "dat": ("transactions", "FIMI transactions", ".dat .fimi"),
@@ -49,7 +50,10 @@ class Format:
         """Read a file with options that the format has."""
         self.check(path, options)
         with reading(path):
-            return self.reader(path, **options)
+            try:
+                return self.reader(path, **options)
+            except MemoryError:
+                raise out_of_memory(file_size(path)) from None
 
 
 def formats() -> dict[str, str]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import lru_cache
 from html import escape
 from itertools import chain
 from os import PathLike
@@ -17,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from saltmine.io.files import ReadError
+from saltmine.names import quoted, shorten_message
 from saltmine.nouns import counted
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ DROP_UNLABELLED = "or leave such rows out with --drop-unlabelled (drop_unlabelle
 
 _MAX_COLUMNS_LISTED = 20
 _MAX_ITEMS_LISTED = 10
-_BARE_CHROMOSOME = re.compile(r"\d+|[XYM]|MT", re.IGNORECASE)
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,6 +63,11 @@ class Table:
         Name of the column of the groups, such as "patient", if it has one.
     notes : tuple of str
         What the reader left out or added, one sentence each.
+
+    Examples
+    --------
+    >>> Table(np.eye(3, dtype=int), y=np.array(["a", "a", "b"]), item_names=np.array(["milk", "tea", "rice"]))
+    Table(3 rows, 3 items, 2 classes)
     """
 
     X: Cells
@@ -79,6 +82,8 @@ class Table:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", (int(self.X.shape[0]), int(self.X.shape[1])))
+        # Notes may repeat names of the file, and a terminal obeys control characters.
+        object.__setattr__(self, "notes", tuple(map(shorten_message, self.notes)))
 
     def __repr__(self) -> str:
         classes = "" if self.y is None else f", {counted(len(set(self.y.tolist())), 'class')}"
@@ -98,8 +103,37 @@ class Table:
 
     @property
     def frame(self) -> pd.DataFrame | None:
-        """The cells if they are a DataFrame, None if they are a matrix."""
+        """The cells if they are a DataFrame, None if they are a matrix.
+
+        Examples
+        --------
+        >>> Table(np.eye(2, dtype=int)).frame is None
+        True
+        """
         return None if isinstance(self.X, np.ndarray) or sp.issparse(self.X) else self.X
+
+
+def check_text(table: Table) -> None:
+    """Refuse names and labels with half of a character, which can be neither printed nor written."""
+    parts = {"class": table.y, "name": table.row_names, "group": table.groups, "item": table.item_names}
+    for what, values in parts.items():
+        if values is None or values.dtype.kind not in "OU":
+            continue
+        try:
+            "".join(map(str, values.tolist())).encode()
+        except UnicodeEncodeError:
+            row = next(k for k, value in enumerate(values) if not _is_text(str(value)))
+            place = f"column {row + 1}" if what == "item" else f"row {row + 1}"
+            problem = f"the {what} {str(values[row])!a} has a broken character"
+            raise ReadError(f"{problem}; write it again.", place) from None
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_missing(value: Any) -> bool:
@@ -209,25 +243,12 @@ def matrix_of_lists(columns: Sequence[Sequence[int]], n_columns: int) -> sp.csr_
     return matrix_of_ones(rows, list(chain.from_iterable(columns)), (len(columns), n_columns))
 
 
-def locus_name(chromosome: str, position: int, reference: str, alternative: str) -> str:
-    """Return the name of an alteration: its position and the alleles.
-
-    Examples
-    --------
-    >>> locus_name("1", 173939653, "C", "T"), locus_name("chrX", 7, "A", "<DEL>")
-    ('chr1:173939653 C>T', 'chrX:7 A><DEL>')
-    """
-    return f"{_chromosome_name(chromosome)}:{position} {reference}>{alternative}"
-
-
-@lru_cache(maxsize=1024)
-def _chromosome_name(name: str) -> str:
-    # Some files write 1 where others write chr1; items of both should have the same names.
-    return f"chr{name}" if _BARE_CHROMOSOME.fullmatch(name) else name
-
-
-def no_such_column(path: PathArg, name: str | int, columns: Iterable[str], what: str) -> ReadError:
+def no_such_column(
+    path: PathArg, name: str | int, columns: Iterable[str], what: str, n_columns: int | None = None
+) -> ReadError:
     """Return the error for a missing column: it lists the columns and suggests a similar one.
+
+    ``n_columns`` says how many there are if not all are given.
 
     Examples
     --------
@@ -239,9 +260,10 @@ def no_such_column(path: PathArg, name: str | int, columns: Iterable[str], what:
     listed = ", ".join(_abbreviated(column) for column in columns[:_MAX_COLUMNS_LISTED])
     by_lower = {column.lower(): column for column in columns}
     close = get_close_matches(str(name).lower(), by_lower, n=1)
-    meant = f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
-    more = f" and {len(columns) - _MAX_COLUMNS_LISTED} more" if len(columns) > _MAX_COLUMNS_LISTED else ""
-    problem = f"there is no column {str(name)!r} for {what}{meant}; the columns are {listed or 'none'}{more}."
+    meant = f" (did you mean {quoted(by_lower[close[0]])}?)" if close else ""
+    n_more = (n_columns or len(columns)) - _MAX_COLUMNS_LISTED
+    more = f" and {n_more} more" if n_more > 0 else ""
+    problem = f"there is no column {quoted(str(name))} for {what}{meant}; the columns are {listed or 'none'}{more}."
     return ReadError(problem, path=path)
 
 

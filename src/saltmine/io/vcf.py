@@ -1,14 +1,13 @@
 """VCF and BCF files: rows are samples, items are alterations at a locus.
 
-htslib takes a truncated file for a shorter one, says little about a damaged one, and may end the process. So the whole
-file is checked before htslib reads it.
+htslib takes a truncated file for a shorter one, and says little about a damaged one. So the whole file is checked
+before htslib reads it, and it reads in a process of its own, because it may crash all the same.
 """
 
 from __future__ import annotations
 
 import gzip
 from array import array
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -17,15 +16,23 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine.extras import needing
-from saltmine.io.files import ReadError, opened
+from saltmine.io.files import ReadError, counted_stream, opened, parsing
 from saltmine.io.labels import with_labels
-from saltmine.io.table import LOCI, ColumnArg, PathArg, Table, drop_rare, kept_rows, locus_name, matrix_of_ones, rows_of
+from saltmine.io.limits import Account, TextCost, check_memory, check_shape, file_size
+from saltmine.io.parser_process import Parsed, check_library, parse_apart
+from saltmine.io.table import LOCI, ColumnArg, PathArg, Table, drop_rare, kept_rows, matrix_of_ones, rows_of
 from saltmine.names import as_text, check_distinct
 
 _COLUMNS = ["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT"]
-# Placeholders for an allele that is described elsewhere, or for any allele.
-_NO_ALTERATION = frozenset({"*", ".", "<*>", "<NON_REF>"})
+_WHAT = "VCF or BCF file"
+# Memory for an alteration and its name, for a carrier of it, and for a sample and its name here and in htslib.
+_ALLELE_BYTES, _CARRIER_BYTES, _SAMPLE_BYTES = 250, 25, 500
+# Lines are read one at a time. A byte of the header takes more: htslib keeps it in several forms.
+_COST, _HEADER_BYTES, _HEADER_LINE = TextCost(longest=10), 20, 20
+# Lines between two looks at the memory.
+_OFTEN = 10_000
+# Placeholders, as in `saltmine.parsers.vcf`.
+_NO_ALTERATION = frozenset({b"*", b".", b"<*>", b"<NON_REF>"})
 _GZIP = b"\x1f\x8b"
 _BCF = b"BCF\2"
 _VCF = b"##fileformat=VCF"
@@ -60,78 +67,38 @@ def read_vcf(
     min_samples : int
         Leave out alterations in fewer samples.
     """
-    with needing("bio", "Reading a VCF or BCF file"):
-        from cyvcf2 import cyvcf2
+    check_library("cyvcf2", "bio", _WHAT)
     samples = _checked_samples(path)
     # The labels first: reading the records may take minutes.
     rows = Table(sp.csr_array((len(samples), 0)), row_names=samples)
     rows = with_labels(rows, labels, target, group, drop_unlabelled=drop_unlabelled)
-    # Keep htslib from writing to the terminal: problems are raised as errors.
-    cyvcf2.set_htslib_log_level(0)
-    try:
-        X, names = _alterations(cyvcf2, path, samples)
-    finally:
-        cyvcf2.set_htslib_log_level(3)
+    with parse_apart("vcf", _WHAT, path, {"n_samples": len(samples)}) as parsed, parsing(_WHAT):
+        X, names = _alterations(parsed, len(samples), file_size(path))
+        notes = parsed.notes
     X = rows_of(X, kept_rows(samples, rows))
-    table = replace(rows, X=X, item_names=names, kind=LOCI)
+    table = replace(rows, X=X, item_names=names, kind=LOCI, notes=rows.notes + notes)
     # An alteration that no sample has is an item all the same.
     return table if min_samples == 1 else drop_rare(table, min_samples)
 
 
-def _alterations(cyvcf2: Any, path: Path, samples: NDArray[Any]) -> tuple[sp.csr_array, NDArray[Any]]:
+def _alterations(parsed: Parsed, n_samples: int, size: int | None) -> tuple[sp.csr_array, NDArray[Any]]:
     """Return samples by alterations, and the names of the alterations in the order of the file."""
     columns: dict[str, int] = {}
     # One number per allele of a record, and one per carrier of it, in compact arrays: there may be a hundred million.
     allele_columns, n_carriers, carriers = array("i"), array("i"), array("i")
-    for variant, genotypes in _records(cyvcf2, path, samples):
-        for allele, alternative in enumerate(variant.ALT, start=1):
-            if alternative in _NO_ALTERATION:
-                continue
-            name = locus_name(variant.CHROM, variant.POS, variant.REF, alternative)
-            allele_columns.append(columns.setdefault(name, len(columns)))
-            rows = (genotypes == allele).nonzero()[0]
-            n_carriers.append(len(rows))
-            carriers.frombytes(rows.astype(np.intc).tobytes())
+    parts = {"n_carriers": n_carriers, "carriers": carriers}
+    for name, values in parsed:
+        if name == "names":
+            allele_columns.extend([columns.setdefault(text, len(columns)) for text in values])
+        else:
+            parts[name].frombytes(np.asarray(values, dtype=np.intc).tobytes())
+        n_bytes = _ALLELE_BYTES * len(allele_columns) + _CARRIER_BYTES * len(carriers)
+        check_shape(n_samples, len(columns), n_bytes, size)
     if not columns:
         raise ReadError("there are no records with an alternative allele; check that the file holds variants.")
     row, column = np.asarray(carriers), np.repeat(allele_columns, n_carriers)
     # A sample has an allele once, even with the allele on both chromosomes or in two records.
-    return matrix_of_ones(row, column, (len(samples), len(columns))), as_text(columns)
-
-
-def _records(cyvcf2: Any, path: Path, samples: NDArray[Any]) -> Iterator[tuple[Any, NDArray[np.int16]]]:
-    """Yield every record of cyvcf2 with its genotypes."""
-    # cyvcf2 raises plain exceptions whose messages do not help to fix the file.
-    try:
-        variants = cyvcf2.VCF(str(path.absolute()))
-    except Exception:
-        raise ReadError("the header cannot be read as that of a VCF or BCF file; fix it.") from None
-    number = 1
-    try:
-        for variant in variants:
-            yield variant, _genotypes(variant, samples)
-            number += 1
-    except ReadError:
-        raise
-    except Exception:
-        problem = f"record {number} below the header cannot be read; check its position and its genotypes."
-        raise ReadError(problem) from None
-
-
-def _genotypes(variant: Any, samples: NDArray[Any]) -> NDArray[np.int16]:
-    """Return the numbers of the alleles, one row per sample; gaps are negative."""
-    # The standard puts GT first; htslib ends the process if GT comes later and all samples omit it.
-    place = f"{variant.CHROM}:{variant.POS}"
-    if variant.FORMAT[:1] != ["GT"]:
-        raise ReadError(f"{place} has no genotypes: its FORMAT does not begin with GT; genotypes are needed.")
-    # The last column tells whether the genotype is phased.
-    genotypes: NDArray[np.int16] = variant.genotype.array()[:, :-1]
-    largest, n_alternatives = int(genotypes.max()), len(variant.ALT)
-    if largest > n_alternatives:
-        problem = f"sample {samples[genotypes.max(axis=1).argmax()]!r} has allele {largest} at {place}"
-        alternatives = f"{n_alternatives} alternative{'s' if n_alternatives != 1 else ''}"
-        raise ReadError(f"{problem}, but the record has only {alternatives}; fix the record.")
-    return genotypes
+    return matrix_of_ones(row, column, (n_samples, len(columns))), as_text(columns)
 
 
 def _checked_samples(path: Path) -> NDArray[Any]:
@@ -144,7 +111,14 @@ def _checked_samples(path: Path) -> NDArray[Any]:
         start = _start(inner)
         if not start.startswith((_BCF, _VCF)):
             raise ReadError("this is not a VCF or BCF file: it does not begin with '##fileformat=VCF'; check it.")
-        samples = _check_bcf(inner) if start.startswith(_BCF) else _check_vcf(inner)
+        size = file_size(path)
+        is_bcf = start.startswith(_BCF)
+        # BCF has no lines.
+        account = Account(TextCost() if is_bcf else _COST, size)
+        if isinstance(inner, gzip.GzipFile):
+            packed: Any = inner.fileobj
+            account.start(packed.tell)
+        samples = (_check_bcf if is_bcf else _check_vcf)(counted_stream(inner, account), size)
     _check_blocks(path)
     if not len(samples):
         raise ReadError("there are no samples, only sites; a file with genotypes is needed.")
@@ -158,12 +132,14 @@ def _start(stream: IO[bytes] | gzip.GzipFile) -> bytes:
     return start
 
 
-def _check_vcf(stream: IO[bytes] | gzip.GzipFile) -> NDArray[Any]:
-    samples, n_tabs = None, 0
+def _check_vcf(stream: IO[bytes], size: int | None) -> NDArray[Any]:
+    samples, n_tabs, n_bytes, n_alleles = None, 0, 0, 0
     for number, line in enumerate(stream, start=1):
         if samples is None:
+            n_bytes += len(line) + _HEADER_LINE
+            check_memory(_HEADER_BYTES * n_bytes, "the header", size, in_part=True)
             if not line.startswith(b"##"):
-                samples, n_tabs = _samples(line, number), line.count(b"\t")
+                samples, n_tabs = _samples(line, size, number), line.count(b"\t")
         elif line.count(b"\t") != n_tabs or line.startswith(b"#"):
             n_columns = line.count(b"\t") + 1
             problem = f"{n_columns} columns where the header has {n_tabs + 1}"
@@ -172,27 +148,45 @@ def _check_vcf(stream: IO[bytes] | gzip.GzipFile) -> NDArray[Any]:
             if not line.strip():
                 problem = "the line is empty"
             raise ReadError(f"{problem}; fix or remove the line.", number)
+        else:
+            # The memory that they will need is known now, long before htslib has read them.
+            n_alleles += _n_alleles(line)
+            if number % _OFTEN == 0:
+                check_memory(_ALLELE_BYTES * n_alleles, "a file with so many records", size, in_part=True)
     if samples is None:
         raise ReadError("the file ends within its header, before the line #CHROM; get the file again.")
     return samples
 
 
-def _check_bcf(stream: IO[bytes] | gzip.GzipFile) -> NDArray[Any]:
-    stream.seek(5)
-    size = int.from_bytes(stream.read(4), "little")
-    header = stream.read(size)
-    if len(header) < size:
+def _n_alleles(line: bytes) -> int:
+    """Return how many alterations a record has."""
+    fields = line.split(b"\t", 5)
+    if len(fields) < 5:
+        return 0
+    alleles = fields[4]
+    if b"," not in alleles:
+        return alleles not in _NO_ALTERATION
+    return sum(allele not in _NO_ALTERATION for allele in alleles.split(b","))
+
+
+def _check_bcf(stream: IO[bytes], size: int | None) -> NDArray[Any]:
+    stream.read(5)
+    n_bytes = int.from_bytes(stream.read(4), "little")
+    check_memory(_HEADER_BYTES * n_bytes, "the header", size)
+    header = stream.read(n_bytes)
+    if len(header) < n_bytes:
         raise ReadError("the file ends within its header; get the file again.")
     while stream.read(1 << 20):
         pass
     for line in header.rstrip(b"\0").split(b"\n"):
         if line.startswith(b"#") and not line.startswith(b"##"):
-            return _samples(line)
+            return _samples(line, size)
     raise ReadError("there is no line #CHROM in the header; write the file again, for example with bcftools.")
 
 
-def _samples(line: bytes, place: str | int = "") -> NDArray[Any]:
+def _samples(line: bytes, size: int | None, place: str | int = "") -> NDArray[Any]:
     """Return the names of the samples in the line that names the columns."""
+    check_memory(_SAMPLE_BYTES * line.count(b"\t"), "a header with so many samples", size)
     try:
         columns = line.decode().rstrip("\r\n").split("\t")
     except UnicodeDecodeError:

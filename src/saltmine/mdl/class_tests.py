@@ -128,6 +128,10 @@ class Claims(NamedTuple):
         """Return the claims about these patterns, in this order."""
         return Claims(*(figures[:, patterns] for figures in self))
 
+    def of_classes(self, classes: Indices) -> Claims:
+        """Return the claims about these classes, in this order."""
+        return Claims(*(figures[classes] for figures in self))
+
 
 def make_claims(use: Floats, choice: Floats, added: Floats, adding: Bools) -> Claims:
     """Return all claims of a model from the logarithms of its p-values, (c, r).

@@ -1,4 +1,4 @@
-"""The description length f, in nats, as a function of counts; docs/paper.md has the formula.
+"""The description length f, in nats, as a function of counts; docs/method/objective.md has the formula.
 
 f is a function of a *code*, three sums over all patterns and items: how often they are used or in error, the same plus
 one for each that is, and the lengths that do not depend on the whole. Codes add up, so blocks of items can be summed.
@@ -7,6 +7,7 @@ The formulas themselves are in ``native/code_length.hpp``, where the search need
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -31,6 +32,7 @@ class Costs(NamedTuple):
     cross: Floats  # (c, c): weight of ones of class b under an alteration of class a
     counted: Floats  # (m+2,): -(k+1) log k, zero at 0
     n_items: int  # items of the input
+    unit: float  # what all lengths are multiples of
 
 
 def make_costs(
@@ -45,13 +47,31 @@ def make_costs(
     ``ones`` and ``n_items`` count the whole input where ``item_counts`` are those of a part of its items.
     """
     weights = np.ones(len(item_counts), dtype=np.int64) if weights is None else weights
+    ones = int(weights @ item_counts) if ones is None else ones
+    n_items = int(weights.sum()) if n_items is None else n_items
+    unit = unit_of_lengths(ones, n_items)
     return Costs(
         weights=weights,
-        codes=item_codes(item_counts, weights, ones),
-        cross=cross_weights(class_sizes),
-        counted=count_lengths(sum(class_sizes)),
-        n_items=int(weights.sum()) if n_items is None else n_items,
+        codes=np.rint(item_codes(item_counts, weights, ones) / unit) * unit,
+        cross=np.rint(cross_weights(class_sizes) / unit) * unit,
+        counted=np.rint(count_lengths(sum(class_sizes)) / unit) * unit,
+        n_items=n_items,
+        unit=unit,
     )
+
+
+def unit_of_lengths(ones: int, n_items: int) -> float:
+    """Return what lengths are multiples of, in nats: a power of two.
+
+    Sums of multiples are exact as long as they are below 2^52 units. So they depend neither on the order of the items
+    nor on the blocks that these are in. With 64 nats for every one and every item there is room enough.
+
+    Examples
+    --------
+    >>> unit_of_lengths(10_000, 100) < 1e-9, unit_of_lengths(2 * 10**7, 4 * 10**6) < 1e-6
+    (True, True)
+    """
+    return 2.0 ** (math.ceil(math.log2(64 * (ones + n_items + 1))) - 52)
 
 
 def count_lengths(n_rows: int) -> Floats:

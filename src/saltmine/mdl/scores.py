@@ -5,7 +5,7 @@ The sums of blocks of columns add up, so that no block needs to know the others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -101,6 +101,12 @@ class PatternScores:
         """Return the scores of these patterns, in this order."""
         gains = self.gain[patterns], self.alteration_gain[:, patterns]
         return PatternScores(self.evidence[patterns], *gains, self.claims.keep(patterns))
+
+    def of_classes(self, classes: NDArray[np.intp]) -> PatternScores:
+        """Return the scores with the classes of the labels in this order."""
+        # A search that took all classes for one has the gains of one.
+        added = self.alteration_gain[classes] if len(self.alteration_gain) == len(classes) else self.alteration_gain
+        return replace(self, alteration_gain=added, claims=self.claims.of_classes(classes))
 
 
 class Tested(NamedTuple):

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from saltmine.arrays import Indices
+from saltmine.names import quoted
 
 # Larger neighbouring whole numbers are the same floating-point number.
 _MAX_INTEGER = 2**53
@@ -75,7 +76,7 @@ class Column:
         try:
             return self.values.to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError):
-            problem = f"Column {self.name!r} holds text, but it held numbers when the preparation was fitted."
+            problem = f"Column {quoted(self.name)} holds text, but it held numbers when the preparation was fitted."
             raise ValueError(problem) from None
 
     @property
@@ -121,7 +122,9 @@ class Flag(Encoder):
         if not _is_flag(column.present):
             wrong = (numbers != 0) & (numbers != 1)
             row = int(np.flatnonzero(wrong if column.missing is None else wrong & ~column.missing)[0])
-            problem = f"Column {self.column!r} holds {numbers[row]:g} in row {row}, but it was 0/1 when the preparation"
+            problem = (
+                f"Column {quoted(self.column)} holds {numbers[row]:g} in row {row}, but it was 0/1 when the preparation"
+            )
             raise ValueError(f"{problem} was fitted; give it the same kind of values.")
         return np.where(numbers == 1, np.int8(0), np.int8(-1))
 
@@ -247,12 +250,14 @@ def choose_encoder(
     name, dtype = column.name, column.values.dtype
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
         remedy = "turn it into a number or a category first, such as the year, or leave it out (--ignore)"
-        raise ValueError(f"Column {name!r} holds dates or times; {remedy}.")
+        raise ValueError(f"Column {quoted(name)} holds dates or times; {remedy}.")
     if getattr(dtype, "kind", "O") == "c":
-        raise ValueError(f"Column {name!r} holds complex numbers. Complex data not supported; take their real parts.")
+        raise ValueError(
+            f"Column {quoted(name)} holds complex numbers. Complex data not supported; take their real parts."
+        )
     if thresholds is not None:
         if not column.is_numeric:
-            raise ValueError(f"Column {name!r} has thresholds but holds text, not numbers; leave them out.")
+            raise ValueError(f"Column {quoted(name)} has thresholds but holds text, not numbers; leave them out.")
         return cut(name, tuple(sorted({float(threshold) for threshold in thresholds})))
     if column.is_constant:
         return Constant(name)
@@ -262,11 +267,13 @@ def choose_encoder(
     if _is_flag(numbers):
         return Flag(name)
     if pd.api.types.is_integer_dtype(dtype) and abs(column.values.dropna()).max() > _MAX_INTEGER:
-        problem = f"Column {name!r} holds whole numbers of more than 15 digits, which look like names"
+        problem = f"Column {quoted(name)} holds whole numbers of more than 15 digits, which look like names"
         raise ValueError(f"{problem}; {_LIKE_NAMES}.")
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(np.isinf(column.numbers))[0])
-        raise ValueError(f"Column {name!r} holds an infinite value (inf) in row {row}; replace it or drop the row.")
+        raise ValueError(
+            f"Column {quoted(name)} holds an infinite value (inf) in row {row}; replace it or drop the row."
+        )
     # Most columns of many numbers have many among their first values, which takes less time than all of them.
     if len(np.unique(numbers[:100])) <= bins and len(distinct := np.unique(numbers)) <= bins:
         return Values(name, tuple(number_text(value) for value in distinct))
@@ -281,7 +288,7 @@ def _choose_values(column: Column) -> Values | YesNo:
         return YesNo(column.name, yes)
     present = int(column.values.count())
     if len(distinct) > max(20, present // 2):
-        problem = f"Column {column.name!r} holds {len(distinct):,} different texts in {present:,} rows"
+        problem = f"Column {quoted(column.name)} holds {len(distinct):,} different texts in {present:,} rows"
         raise ValueError(f"{problem}, too many for categories; {_LIKE_NAMES}.")
     return Values(column.name, tuple(sorted(set(distinct))))
 
@@ -343,7 +350,10 @@ def value_text(value: Any) -> str:
     """Return a value as it is written in the name of an item, for any type of column."""
     if isinstance(value, (bool, np.bool_, str)):
         return str(value)
-    return number_text(float(value)) if isinstance(value, Real) else str(value)
+    try:
+        return number_text(float(value)) if isinstance(value, Real) else str(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return str(value)
 
 
 def _normalized(text: str) -> str:

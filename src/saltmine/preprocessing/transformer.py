@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from saltmine.names import check_distinct
+from saltmine.names import check_distinct, quoted
 from saltmine.parameters import check_choice, check_count
 from saltmine.preprocessing.columns import (
     AtLeast,
@@ -104,33 +104,138 @@ class Prepare(TransformerMixin, BaseEstimator):
         self.sparse_output = sparse_output
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose the items of every column."""
+        """Choose the items of every column.
+
+        Parameters
+        ----------
+        X : DataFrame or (m, n) array-like
+            The table; text, categories, truth values and numbers.
+        y : ignored
+
+        Returns
+        -------
+        Prepare
+            The transformer itself.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"age": [25, 61, 70], "member": ["yes", "no", "yes"]})
+        >>> Prepare(thresholds={"age": [60]}).fit(table).item_names_.tolist()
+        ['age<60', 'age>=60', 'member']
+        """
         self._fit_codes(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:
-        """Choose the items of every column and return those of every row, (m, n), as `transform` does."""
+        """Choose the items of every column and return those of every row, as `transform` does.
+
+        Parameters
+        ----------
+        X : DataFrame or (m, n) array-like
+            The table.
+        y : ignored
+
+        Returns
+        -------
+        (m, items) DataFrame of bool, or CSR with ``sparse_output``
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"age": [25, 61, 70], "member": ["yes", "no", "yes"]})
+        >>> Prepare(thresholds={"age": [60]}).fit_transform(table).astype(int).to_numpy().tolist()
+        [[1, 0, 1], [0, 1, 0], [0, 1, 1]]
+        """
         return self._items(*self._fit_codes(X))
 
     def transform(self, X: Any) -> Any:
-        """Return the items of every row: a DataFrame of truth values, or CSR with ``sparse_output``."""
+        """Return the items of every row.
+
+        Parameters
+        ----------
+        X : DataFrame or (m, n) array-like
+            A table with the columns of the fit.
+
+        Returns
+        -------
+        (m, items) DataFrame of bool, or CSR with ``sparse_output``
+            Values that were not there in the fit have no item.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"age": [25, 61, 70], "member": ["yes", "no", "yes"]})
+        >>> prepare = Prepare(thresholds={"age": [60]}).fit(table)
+        >>> prepare.transform(pd.DataFrame({"age": [30], "member": ["no"]})).astype(int).to_numpy().tolist()
+        [[1, 0, 0]]
+        """
         return self._items(*self._codes(X))
 
     def items_of(self, X: Any, fit: bool = False) -> Any:
-        """Return the items as a matrix without names, dense, or CSR if a dense one would take much memory."""
+        """Return the items as a matrix without names, dense, or CSR if a dense one would take much memory.
+
+        Parameters
+        ----------
+        X : DataFrame or (m, n) array-like
+            The table.
+        fit : bool
+            Choose the items of every column first.
+
+        Returns
+        -------
+        (m, items) array or CSR, bool
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"age": [25, 61, 70], "member": ["yes", "no", "yes"]})
+        >>> Prepare(thresholds={"age": [60]}).items_of(table, fit=True).shape
+        (3, 3)
+        """
         frame, codes = self._fit_codes(X) if fit else self._codes(X)
         is_large = len(frame) * len(self.item_names_) > MAX_DENSE_CELLS
         return self._sparse(codes, len(frame)) if is_large else self._dense(codes, len(frame))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the items."""
+        """Return the names of the items.
+
+        Parameters
+        ----------
+        input_features : ignored
+            For pipelines.
+
+        Returns
+        -------
+        (items,) array of text
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"age": [25, 61, 70], "member": ["yes", "no", "yes"]})
+        >>> Prepare(thresholds={"age": [60]}).fit(table).get_feature_names_out().tolist()
+        ['age<60', 'age>=60', 'member']
+        """
         check_is_fitted(self)
         return self.item_names_
 
     # ------------------------------------------------------------------ for files
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fitted state as plain values."""
+        """Return the fitted state as plain values.
+
+        Returns
+        -------
+        dict
+            Text, numbers, lists and dicts only, as JSON has them.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"age": [25, 61, 70], "member": ["yes", "no", "yes"]})
+        >>> sorted(Prepare().fit(table).to_dict())
+        ['bins', 'columns', 'cuts', 'missing']
+        """
         check_is_fitted(self)
         columns = []
         for encoder in self._encoders:
@@ -139,7 +244,25 @@ class Prepare(TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Prepare:
-        """Return the fitted transformer of `to_dict`; raise KeyError, TypeError or ValueError if it is invalid."""
+        """Return the fitted transformer of `to_dict`; raise KeyError, TypeError or ValueError if it is invalid.
+
+        Parameters
+        ----------
+        plain : dict
+            What `to_dict` returned.
+
+        Returns
+        -------
+        Prepare
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"age": [25, 61, 70], "member": ["yes", "no", "yes"]})
+        >>> prepare = Prepare(thresholds={"age": [60]}).fit(table)
+        >>> Prepare.from_dict(prepare.to_dict()).item_names_.tolist()
+        ['age<60', 'age>=60', 'member']
+        """
         prepare = cls(bins=int(plain["bins"]), cuts=plain.get("cuts", "intervals"), missing=plain["missing"])
         prepare._check_parameters()
         encoders = [encoder_from(column) for column in plain["columns"]]
@@ -157,7 +280,9 @@ class Prepare(TransformerMixin, BaseEstimator):
         given = {str(column): list(cuts) for column, cuts in (self.thresholds or {}).items()}
         for name in given:
             if name not in frame.columns:
-                raise ValueError(f"There is no column {name!r} to cut at thresholds; check its name in the table.")
+                raise ValueError(
+                    f"There is no column {quoted(name)} to cut at thresholds; check its name in the table."
+                )
 
         def choose(column: Column) -> Encoder:
             self._reject_missing(column)
@@ -187,12 +312,12 @@ class Prepare(TransformerMixin, BaseEstimator):
         check_choice("cuts", self.cuts, tuple(CUTS))
         check_choice("missing", self.missing, (ERROR, ITEM, IGNORE))
         if not isinstance(self.thresholds, Mapping | None):
-            raise ValueError(f"thresholds must be a dict such as {{'age': [18, 60]}}, not {self.thresholds!r}.")
+            raise ValueError(f"thresholds must be a dict such as {{'age': [18, 60]}}, not {quoted(self.thresholds)}.")
         for column, cuts in (self.thresholds or {}).items():
             numbers = isinstance(cuts, Sequence) and not isinstance(cuts, str) and len(cuts) > 0
             if not numbers or not all(isinstance(cut, Real) and np.isfinite(cut) for cut in cuts):
                 allowed = "a list of numbers such as [18, 60]"
-                raise ValueError(f"The thresholds of {column!r} must be {allowed}, not {cuts!r}.")
+                raise ValueError(f"The thresholds of {quoted(column)} must be {allowed}, not {quoted(cuts)}.")
 
     # ------------------------------------------------------------------ rows
 
@@ -221,7 +346,9 @@ class Prepare(TransformerMixin, BaseEstimator):
         missing = [column for column in wanted if column not in frame.columns]
         if missing:
             more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-            raise ValueError(f"The column {missing[0]!r}{more} is missing; new data needs all columns of the fit.")
+            raise ValueError(
+                f"The column {quoted(missing[0])}{more} is missing; new data needs all columns of the fit."
+            )
         frame = frame[wanted]
         return frame, _each(self._encode, _columns(frame), self._encoders)
 
@@ -237,7 +364,7 @@ class Prepare(TransformerMixin, BaseEstimator):
         if self.missing == ERROR and column.missing is not None:
             gaps = np.flatnonzero(column.missing)
             more = f" (and {len(gaps) - 1:,} more rows)" if len(gaps) > 1 else ""
-            problem = f"Column {column.name!r} has no value in row {gaps[0]}{more}, counted from 0"
+            problem = f"Column {quoted(column.name)} has no value in row {gaps[0]}{more}, counted from 0"
             choices = "missing='item' for an item of its own or missing='ignore' for none (--missing item or ignore)"
             raise ValueError(f"{problem}; choose {choices}, or fill the gaps.")
 

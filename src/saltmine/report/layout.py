@@ -15,14 +15,16 @@ Names = Sequence[Any] | NDArray[Any] | None
 
 ITEMS, WORDS, LOCI, PIXELS = "items", "words", "loci", "pixels"
 
-_PIXEL = re.compile(r"(?:pixel|px)[ _-]?(\d+)[ _x,-](\d+)$", re.IGNORECASE)
-_LOCUS = re.compile(r"([^:\s]+):(\d+)")
+_PIXEL = re.compile(r"(?:pixel|px)[ _-]?(\d{1,6})[ _x,-](\d{1,6})$", re.IGNORECASE)
+_LOCUS = re.compile(r"([^:\s]+):(\d{1,12})(?!\d)")
 # Names such as "age:30" are no loci: the chromosome has to look like one, or the alleles have to follow.
 _SURE_LOCUS = re.compile(r"(?:chr\w+|\d\d?|X|Y|MT?):\d+|[^:\s]+:\d+(?::| )[ACGTN*]+(?::|>)[ACGTN*]+", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}(?:['-][^\W\d_]+)*$")
 # Fewer short lower-case names may be goods in a shop.
 _MIN_WORDS = 500
 _MAX_CHROMOSOMES = 40
+# Digits of the number of a chromosome.
+_MAX_DIGITS = 9
 _MAX_BINS = 600
 
 
@@ -116,6 +118,6 @@ def _natural(name: str) -> tuple[int, int, str]:
     ['chr2', 'chr10', 'chrX', 'chrM', 'scaffold7']
     """
     short = name.lower().removeprefix("chr")
-    if short.isdecimal():
+    if short.isdecimal() and len(short) <= _MAX_DIGITS:
         return 0, int(short), name
     return 1, {"x": 0, "y": 1, "m": 2, "mt": 2}.get(short, 3), name

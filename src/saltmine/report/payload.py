@@ -28,6 +28,8 @@ PICTURE_BUDGET = 1_200_000
 FREQUENT_ITEMS = 12
 # Rows multiplied at a time.
 _CHUNK = 1000
+# Parameters that tell a reader nothing of the model.
+_OF_THE_RUN = ("callback", "verbose", "n_jobs", "checkpoint", "max_memory")
 
 
 def payload(model: FittedModel | Summary, title: str | None = None, max_patterns: int | None = None) -> dict[str, Any]:
@@ -80,7 +82,7 @@ def payload(model: FittedModel | Summary, title: str | None = None, max_patterns
 def _method(model: FittedModel) -> str:
     """Return the call that made the model, with the parameters that differ from the defaults."""
     defaults = {name: repr(value) for name, value in type(model)().get_params().items()}
-    shown = {name: repr(v) for name, v in model.get_params().items() if name not in ("callback", "verbose", "n_jobs")}
+    shown = {name: repr(v) for name, v in model.get_params().items() if name not in _OF_THE_RUN}
     changed = [f"{name}={value}" for name, value in shown.items() if value != defaults[name]]
     return f"{type(model).__name__}({', '.join(changed)})"
 

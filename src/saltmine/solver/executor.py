@@ -73,8 +73,21 @@ class BlockExecutor(ABC, Generic[Block]):
         """Call a method that changes the blocks. It is repeated on a block that has to be made again."""
         return self._call(BlockCall(partial(method, **kwargs) if kwargs else method, args), changes=True)
 
+    def arrange(
+        self, method: Callable[Concatenate[Block, Arguments], None], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> None:
+        """Call a method that changes what blocks are made of, for good, before any update; `clear_log` keeps it."""
+        self._arrange(BlockCall(partial(method, **kwargs) if kwargs else method, args))
+
+    def update_each(self, method: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> list[Result]:
+        """Call a method that changes the blocks on every block with the block's own arguments."""
+        return self._call(BlockCall(method, each=list(arguments)), changes=True)
+
     def clear_log(self) -> None:
         """Forget the updates so far, because the next one sets the whole state of every block anew."""
+
+    def _arrange(self, call: BlockCall) -> None:
+        self._call(call)
 
     @abstractmethod
     def _call(self, call: BlockCall, changes: bool = False) -> list[Any]:

@@ -139,10 +139,15 @@ def choose_rows(data: Data, gains: Floats, price: float) -> Words:
     return rows
 
 
-def item_evidence(data: Data, without: WithoutPattern, rows: Words, carry: Bools, density: float) -> Floats:
-    """Return the evidence of every item, (n,): its cells in these rows against chance, which knows both margins."""
-    shown = np.empty(len(without.background))
-    native.item_evidence(data, without.open_cells, without.background, rows, carry, float(density), shown)
+def item_evidence(
+    data: Data, without: WithoutPattern, rows: Words, carry: Bools, density: float, sizes: Ints, shifts: Floats
+) -> Floats:
+    """Return the evidence of every item, (n,): its cells in these rows against chance, which knows both margins.
+
+    ``sizes``, (64 W,), are the sizes of the rows, and ``shifts`` those of rows of every size.
+    """
+    shown, of_cells = np.empty(len(without.background)), (without.open_cells, without.background)
+    native.item_evidence(data, *of_cells, rows, carry, float(density), sizes, shifts, shown)
     return shown
 
 

@@ -8,7 +8,8 @@ sets of the cells that are covered once and twice, so no move costs more for the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from saltmine import native
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts
 from saltmine.data.bits import BitMatrix, count_bits
+from saltmine.deadline import Deadline
 from saltmine.mdl.class_tests import size_strata
 from saltmine.mdl.correction import correct
 from saltmine.mdl.evidence import is_typical
@@ -48,12 +50,22 @@ class LocalSearch:
         is below.
     n_threads : int
         Moves are tried by so many threads; the result does not depend on it.
+    deadline : Deadline, optional
+        Moves end when it is over; what they have done until then stays. Tests take the time that they take.
     """
 
     def __init__(
-        self, bits: BitMatrix, model: BinaryModel, *, alterations: bool = True, alpha: float = 0.01, n_threads: int = 1
+        self,
+        bits: BitMatrix,
+        model: BinaryModel,
+        *,
+        alterations: bool = True,
+        alpha: float = 0.01,
+        n_threads: int = 1,
+        deadline: Deadline | None = None,
     ) -> None:
         self.bits = bits
+        self.deadline = deadline or Deadline()
         self.log_alpha = float(np.log(alpha))
         self._n_threads = n_threads
         self.data = make_data(bits)
@@ -129,7 +141,25 @@ class LocalSearch:
         found = BinaryModel(X.T.copy(), V.transpose(1, 2, 0).copy(), self.bits.layout.unpack(usage).T.copy())
         return drop_idle_parts(found, self.bits.blocks)
 
+    def state(self) -> Words:
+        """Return the whole state, also what was tried in vain."""
+        words: Words = native.search_save(self._search)
+        return words
+
+    def restore(self, state: Words) -> None:
+        """Go on from a state of a search in the same data; this one must be without patterns."""
+        native.search_load(self._search, state)
+
     # ------------------------------------------------------------ one move
+
+    def _in_time(self, moves: Callable[..., Any], *arguments: Any) -> Any:
+        """Call compiled moves, which end when the time is over."""
+        if not self.deadline.is_set:
+            return moves(self._search, *arguments)
+        native.search_set_deadline(self._search, *self.deadline.for_loops())
+        found = moves(self._search, *arguments)
+        self.deadline.after_loops(*native.search_deadline(self._search))
+        return found
 
     def _put(self, s: int, rows: Words, carry: Bools) -> None:
         native.search_put(self._search, s, rows, carry)
@@ -201,11 +231,11 @@ class LocalSearch:
         ``trim`` takes, the first time, also patterns that lose up to a quarter of what they save: a rounded model has
         rows and items that pay in f and show nothing.
         """
-        native.search_refit(self._search, trim)
+        self._in_time(native.search_refit, trim)
 
     def merge(self) -> bool:
         """Try overlapping pairs of patterns as one, the most similar first; the typical row is apart."""
-        return bool(native.search_merge(self._search))
+        return bool(self._in_time(native.search_merge))
 
     def _try_without(self, s: int) -> bool:
         """Try to drop a pattern and let those that share its rows or items take over, before f is compared."""
@@ -216,7 +246,7 @@ class LocalSearch:
 
         They become a pattern of their own, join the pattern whose items are most like theirs, or stop using any.
         """
-        return bool(native.search_split(self._search))
+        return bool(self._in_time(native.search_split))
 
     def _count_items(self, carried: Bools) -> int:
         return int(self.data.costs.weights @ carried)
@@ -234,6 +264,8 @@ class LocalSearch:
         most so many patterns, some have to stay together.
         """
         for s in self.patterns():
+            if self.deadline.is_over():
+                return
             # However much classes add to it, the typical row stays one.
             if self.is_typical(s):
                 continue
@@ -273,14 +305,21 @@ class LocalSearch:
         return bool(native.search_is_typical(self._search, s))
 
     def _name_typical(self) -> None:
-        """Let patterns be typical rows that enough rows use and whose shared items show nothing."""
-        for s in self.patterns():
-            used = int(self.used[s])
-            if self._sort(s) != FREE or not is_typical(used, int(self.data.class_sizes.sum())):
-                continue
+        """Let the largest pattern be the typical row that enough rows use and whose shared items show nothing.
+
+        There is one: what two describe together would be found in noise as well.
+        """
+        on = self.patterns()
+        if any(self._sort(s) == TYPICAL for s in on):
+            return
+        used = {s: int(self.used[s]) for s in on}
+        enough = [s for s in on if self._sort(s) == FREE and is_typical(used[s], int(self.data.class_sizes.sum()))]
+        area = {s: used[s] * self._count_items(np.logical_or.reduce(self.carry(s), axis=0)) for s in enough}
+        for s in sorted(enough, key=lambda s: -area[s]):
             self._set_sort(s, TYPICAL)
-            if max(self.together(s), self._use_evidence(self.carry(s), used)) >= -self.log_alpha:
-                self._set_sort(s, FREE)
+            if max(self.together(s), self._use_evidence(self.carry(s), used[s])) < -self.log_alpha:
+                return
+            self._set_sort(s, FREE)
 
     def add_typical(self) -> bool:
         """Add the typical row if it shortens f and there is none."""
@@ -443,14 +482,21 @@ class LocalSearch:
         ``limit`` is the number of patterns above which none is added. Without ``by_similarity`` only rows are looked at
         that many items share exactly.
         """
-        threads = self._n_threads
-        starts = seed_rows(self.bits, self._open_ones(), max_n, rng, by_similarity=by_similarity, n_threads=threads)
+        starts = seed_rows(
+            self.bits,
+            self._open_ones(),
+            max_n,
+            rng,
+            by_similarity=by_similarity,
+            n_threads=self._n_threads,
+            seconds=self.deadline.for_loops()[0],
+        )
         lengths, evidence = np.empty(len(starts)), np.empty(len(starts))
-        native.search_screen(self._search, starts, lengths, evidence)
+        self._in_time(native.search_screen, starts, lengths, evidence)
         promising = np.flatnonzero((lengths < self.length) & (evidence >= -self.log_alpha))
         added = False
         for k in promising[np.argsort(lengths[promising], kind="stable")]:
-            if limit is not None and self.count_found() >= limit:
+            if (limit is not None and self.count_found() >= limit) or self.deadline.is_over():
                 break
             added |= self.replace([], [starts[k]], test=True)
         return added
@@ -464,7 +510,7 @@ class LocalSearch:
         c = len(self.bits.blocks)
         least, added = float(np.log(c)) - self.log_alpha, False
         for contrast in find_contrasts(self.data, self._open_ones(), least):
-            if limit is not None and self.count_found() >= limit:
+            if (limit is not None and self.count_found() >= limit) or self.deadline.is_over():
                 break
             carry = np.repeat(contrast.items[None], c, axis=0)
             start = np.bitwise_and.reduce(self.data.columns[contrast.items], axis=0)

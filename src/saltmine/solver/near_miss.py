@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from saltmine.arrays import Floats, Indices
+from saltmine.data.folding import column_keys
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.class_tests import join_strata, log_p_value, size_strata
 
@@ -15,7 +16,8 @@ MAX_ITEMS, MAX_PAIRS = 1000, 50
 def strongest_pair(rows: BinaryMatrix) -> tuple[list[int], int, float] | None:
     """Return two columns, the rows that have both, and the chance that any pair is together as often; None without any.
 
-    Chance knows how frequent items are among rows of about the same size.
+    Chance knows how frequent items are among rows of about the same size. Of pairs that are equally clear the order of
+    the rows decides.
 
     Examples
     --------
@@ -26,7 +28,9 @@ def strongest_pair(rows: BinaryMatrix) -> tuple[list[int], int, float] | None:
     ([0, 1], 4, True)
     """
     counts = np.asarray(rows.sum(axis=0)).ravel()
-    items = np.sort(np.argsort(-counts, kind="stable")[:MAX_ITEMS])
+    # Ties are broken by what the items contain.
+    keys = column_keys(rows)
+    items = np.lexsort((keys[:, 1], keys[:, 0], -counts))[:MAX_ITEMS]
     items = items[counts[items] >= 2]
     cells = rows[:, items].astype(np.float32)
     together = np.asarray((cells.T @ cells).todense() if not isinstance(cells, np.ndarray) else cells.T @ cells)
@@ -41,7 +45,7 @@ def strongest_pair(rows: BinaryMatrix) -> tuple[list[int], int, float] | None:
     log_p = np.array([_log_p(rows, int(items[first[k]]), int(items[second[k]]), strata) for k in best])
     k = best[int(log_p.argmin())]
     chance = float(np.exp(min(log_p.min() + np.log(len(first)), 0.0)))
-    return [int(items[first[k]]), int(items[second[k]])], int(together[first[k], second[k]]), chance
+    return sorted([int(items[first[k]]), int(items[second[k]])]), int(together[first[k], second[k]]), chance
 
 
 def _surplus(both: Floats, one: Floats, other: Floats, m: int) -> Floats:

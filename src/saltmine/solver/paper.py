@@ -5,15 +5,20 @@ The descent is proximal alternating linearised minimisation (PALM) at one rank.
 
 from __future__ import annotations
 
-from functools import partial
+import time
+from dataclasses import replace
 
 import numpy as np
 
+from saltmine.checkpoint import State
+from saltmine.data.binary_model import BinaryModel
+from saltmine.deadline import TimeOver
 from saltmine.solver.relaxed import objective as relaxed
 from saltmine.solver.relaxed.objective import Descent, Factors, OnCheck, RelaxedObjective
 from saltmine.solver.relaxed.operator import Floats
 from saltmine.solver.rounding import round_factors
-from saltmine.solver.solution import SearchSettings, Solution, Task
+from saltmine.solver.solution import SearchSettings, Solution, Task, without_patterns
+from saltmine.solver.steps import Steps
 
 # The paper's gamma: steps stay strictly below the inverse modulus.
 GAMMA = 1.00001
@@ -23,27 +28,90 @@ WINDOW = 500
 
 def paper_search(task: Task, settings: SearchSettings) -> Solution:
     """Run the published algorithm; without ``settings.alterations`` this is Primp."""
-    m, n = task.data.shape
-    c = len(task.data.blocks)
-    objective = RelaxedObjective(task.data)
-    factors = Factors(np.zeros((n, 0)), np.zeros((c, n, 0)), np.zeros((m, 0)))
-    limit = min(m, n) if settings.max_rank is None else settings.max_rank
-    n_iter, history = 0, list[float]()
+    return _PaperSearch(task, settings).run()
 
-    def on_check(rank: int, iteration: int, value: float) -> None:
-        settings.on_check(rank, iteration, settings.max_iter, value)
 
-    while True:
-        rank = min(factors.rank + settings.rank_step, limit)
-        start = _add_random_columns(factors, rank - factors.rank, settings.rng)
-        tell = partial(on_check, rank)
-        descent = palm(objective, start, settings.max_iter, settings.tol, settings.alterations, on_check=tell)
-        factors = descent.factors
-        n_iter += descent.n_iter
-        history += descent.history[1:]
-        model, length = round_factors(factors.X, factors.V, factors.Y, task.bits)
-        if rank - model.rank > 1 or rank >= limit:
-            return Solution(model, length, length, n_iter, history)
+class _PaperSearch:
+    """Algorithm 1: the descent at the present rank, and the best rounded model so far.
+
+    Everything that changes the state is a step, so that an interrupted fit goes on from a checkpoint (`steps`).
+    """
+
+    def __init__(self, task: Task, settings: SearchSettings) -> None:
+        self._task, self._settings, self._deadline = task, settings, settings.deadline
+        (m, n), c = task.data.shape, len(task.data.blocks)
+        self._objective = RelaxedObjective(task.data)
+        self._limit = min(m, n) if settings.max_rank is None else settings.max_rank
+        self._descent = Palm(self._objective, Factors(np.zeros((n, 0)), np.zeros((c, n, 0)), np.zeros((m, 0))))
+        self._n_iter, self._history = 0, list[float]()
+        self._best = without_patterns(task.bits)
+        self._steps = Steps(self, settings.part("search"), settings.deadline)
+
+    def run(self) -> Solution:
+        """Descend, round, and go on at a higher rank while all patterns are used."""
+        try:
+            while True:
+                rank = self._steps.take(self._add_patterns)
+                while self._steps.take(self._descend):
+                    pass
+                left = self._steps.take(self._round)
+                if left > 1 or rank >= self._limit:
+                    break
+        except TimeOver:
+            before = self._best
+            self._round()
+            self._best = min(before, self._best, key=lambda found: found.score)
+        self._steps.keep()
+        finished = not self._deadline.was_over
+        return replace(self._best, n_iter=self._n_iter, history=self._history, finished=finished)
+
+    def state(self) -> State:
+        """Return all that the next steps depend on."""
+        descent, best = self._descent, self._best
+        return {
+            "factors": vars(descent.factors),
+            "descent": [descent.n_iter, list(descent.history)],
+            "n_iter": self._n_iter,
+            "history": list(self._history),
+            "best": vars(best.model),
+            "length": best.length,
+            "random": self._settings.rng.bit_generator.state,
+        }
+
+    def restore(self, state: State) -> None:
+        """Go back to a state."""
+        self._descent = Palm(self._objective, Factors(**state["factors"]))
+        self._descent.n_iter, self._descent.history = state["descent"]
+        self._n_iter, self._history = state["n_iter"], list(state["history"])
+        self._best = Solution(BinaryModel(**state["best"]), state["length"], state["length"])
+        self._settings.rng.bit_generator.state = state["random"]
+
+    def _add_patterns(self) -> int:
+        """Begin at a higher rank, and return it."""
+        factors = self._descent.factors
+        rank = min(factors.rank + self._settings.rank_step, self._limit)
+        start = _add_random_columns(factors, rank - factors.rank, self._settings.rng)
+        self._descent = Palm(self._objective, start)
+        return rank
+
+    def _descend(self) -> bool:
+        """Descend until the next check, and return whether to go on."""
+        settings, descent = self._settings, self._descent
+        goes_on = descent.go_on(settings.max_iter, settings.tol, settings.alterations)
+        settings.on_check(descent.factors.rank, descent.n_iter, settings.max_iter, descent.history[-1])
+        return goes_on
+
+    def _round(self) -> int:
+        """Round the factors, and return how many patterns are left over."""
+        begin = time.perf_counter()
+        factors, descent = self._descent.factors, self._descent
+        model, length = round_factors(factors.X, factors.V, factors.Y, self._task.bits)
+        self._best = Solution(model, length, length)
+        self._n_iter += descent.n_iter
+        self._history += descent.history[1:]
+        # Before the end it has to be done once more.
+        self._deadline.reserve = time.perf_counter() - begin
+        return factors.rank - model.rank
 
 
 def _add_random_columns(factors: Factors, count: int, rng: np.random.Generator) -> Factors:
@@ -84,26 +152,39 @@ def palm(
     on_check : callable
         Called as ``on_check(iteration, value)``.
     """
-    X, V, Y = start.X, start.V, start.Y
-    projection = objective.project(Y)
-    history = [_value(objective, start, projection)]
-    lag = -(-WINDOW // check_every)
-    iteration = 0
-    for iteration in range(1, max_iter + 1):
-        X = _step(X, objective.gradient_X(X, V, projection), objective.modulus_X(projection))
-        if alterations:
-            of_classes = zip(V, objective.gradient_V(X, V, Y, projection), objective.modulus_V(projection), strict=True)
-            V = np.stack([_step(*of_class) for of_class in of_classes])
-        gram = objective.gram(X + V)
-        Y = _step(Y, objective.gradient_Y(X, V, Y, gram), objective.modulus_Y(gram))
-        projection = objective.project(Y)
-        if iteration % check_every and iteration < max_iter:
-            continue
-        history.append(_value(objective, Factors(X, V, Y), projection))
-        on_check(iteration, history[-1])
-        if len(history) > lag and history[-1 - lag] - history[-1] < tol * lag * check_every:
-            break
-    return Descent(Factors(X, V, Y), iteration, history)
+    descent = Palm(objective, start)
+    while descent.go_on(max_iter, tol, alterations, check_every):
+        on_check(descent.n_iter, descent.history[-1])
+    on_check(descent.n_iter, descent.history[-1])
+    return Descent(descent.factors, descent.n_iter, descent.history)
+
+
+class Palm:
+    """A descent from some factors, which goes on from check to check; `palm` has the parameters."""
+
+    def __init__(self, objective: RelaxedObjective, start: Factors) -> None:
+        self._objective, self.factors = objective, start
+        self._projection = objective.project(start.Y)
+        self.n_iter, self.history = 0, [_value(objective, start, self._projection)]
+
+    def go_on(self, max_iter: int, tol: float, alterations: bool, check_every: int = 10) -> bool:
+        """Descend until the next check, and return whether that was not the last one."""
+        objective, projection = self._objective, self._projection
+        X, V, Y = self.factors.X, self.factors.V, self.factors.Y
+        for _ in range(min(check_every - self.n_iter % check_every, max_iter - self.n_iter)):
+            X = _step(X, objective.gradient_X(X, V, projection), objective.modulus_X(projection))
+            if alterations:
+                gradients, moduli = objective.gradient_V(X, V, Y, projection), objective.modulus_V(projection)
+                V = np.stack([_step(*of_class) for of_class in zip(V, gradients, moduli, strict=True)])
+            gram = objective.gram(X + V)
+            Y = _step(Y, objective.gradient_Y(X, V, Y, gram), objective.modulus_Y(gram))
+            projection = objective.project(Y)
+            self.n_iter += 1
+        self.factors, self._projection = Factors(X, V, Y), projection
+        self.history.append(_value(objective, self.factors, projection))
+        lag = -(-WINDOW // check_every)
+        is_flat = len(self.history) > lag and self.history[-1 - lag] - self.history[-1] < tol * lag * check_every
+        return self.n_iter < max_iter and not is_flat
 
 
 def _step(point: Floats, gradient: Floats, modulus: float) -> Floats:

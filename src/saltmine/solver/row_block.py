@@ -13,16 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine import native
 from saltmine.arrays import Bools, Floats, Indices, Ints, Words
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix, count_bits
-from saltmine.data.folding import Weights, group, row_keys
+from saltmine.data.content_colours import mix, mix_numbers, sum_by
+from saltmine.data.folding import Keys, Weights, group, row_keys
 from saltmine.data.item_counts import count_hits, entries
 from saltmine.data.stacking import class_blocks
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.code_length import Costs, cross_weights
 from saltmine.solver import kernels
+from saltmine.solver.block_state import Bytes, compress, decompress, mix_words, sum_of_keys
 from saltmine.solver.kernels import WithoutPattern, make_state, make_without, pack_data
+from saltmine.solver.sampling import find, find_candidates
 
 
 class RowRule(NamedTuple):
@@ -97,36 +101,121 @@ class RowBlock:
         blocks = class_blocks(numbers[first], n_classes)
         self.bits = BitMatrix(matrix[first[stacked]], blocks, weights)
         self._row_of = np.argsort(stacked)[number]
-        layout = self.bits.layout
-        self._edges = layout.edges[[0, -1]] if merge_classes else layout.edges
-        self._row_weights = np.repeat(layout.weights, 64)
         self._sizes = self.bits.row_sizes
-        n = matrix.shape[1]
+        self._merge_classes = merge_classes
+        self._set_edges()
+
+    def _set_edges(self) -> None:
+        edges, n = self.bits.layout.edges, self.bits.shape[1]
+        self._edges = edges[[0, -1]] if self._merge_classes else edges
         alike = RowSizes(np.zeros(n + 1), np.zeros(n + 1, dtype=np.intp))
         self.begin(np.ones(len(self._edges) - 1, dtype=np.int64), alike, 0)
+
+    # ------------------------------------------------------------ order and sample
+
+    def sum_keys(self, items: Keys, classes: Keys) -> tuple[Keys, Keys]:
+        """Return for every item, (n, 2), and every class, (c, 2), a sum over its rows.
+
+        Each row has a sum over the numbers of its items, and that of its class.
+        """
+        keys, of_class = self._keys(items, classes)
+        keys = mix(keys) * np.repeat(self.bits.layout.weights, 64).astype(np.uint64)[:, None]
+        sums = np.zeros_like(items)
+        native.add_bits_to_columns(self.bits.columns, keys, sums)
+        places = self.bits.layout.places
+        return sums, sum_by(of_class[places], keys[places], len(classes))
+
+    def item_contents(self, block: int) -> Keys:
+        """Return keys that are equal for items with the same rows here, (n, 2); this is the block of that number."""
+        numbers = mix_numbers((block << 40) + np.arange(64 * self.bits.columns.shape[1]))
+        keys = np.zeros((self.bits.shape[1], 2), dtype=np.uint64)
+        native.add_bits_to_columns(self.bits.columns, numbers, keys)
+        return keys
+
+    def _keys(self, items: Keys, classes: Keys) -> tuple[Keys, Indices]:
+        """Return a sum for every place, (64 W, 2): the numbers of its class and its items; and its class."""
+        of_class = np.repeat(np.arange(len(self._edges) - 1), 64 * np.diff(self._edges))
+        keys = classes[of_class]
+        native.add_bits_to_rows(self.bits.columns, items, keys)
+        return keys, of_class
+
+    def arrange(self, items: Indices, classes: Indices) -> None:
+        """Put items and classes into another order: ``items[k]`` comes to stand at place k."""
+        bits = self.bits
+        columns = bits.columns[np.ix_(items, bits.layout.words_of(classes))]
+        blocks = [bits.blocks[a] for a in classes]
+        self.bits = BitMatrix.of_columns(columns, bits.layout.sort_classes(classes), blocks, bits.weights)
+        self._set_edges()
+
+    def _contents(self) -> tuple[Keys, Indices]:
+        """Return keys of the folded rows by their class and items, as these are arranged, and their classes."""
+        n, c = self.bits.shape[1], len(self._edges) - 1
+        keys, of_class = self._keys(mix_numbers(np.arange(n)), mix_numbers(n + np.arange(c)))
+        place = self._place()
+        return keys[place], of_class[place]
+
+    def _place(self) -> Indices:
+        """Return a place of every folded row."""
+        layout = self.bits.layout
+        place = np.zeros(layout.n_rows, dtype=np.intp)
+        place[layout.rows] = layout.places
+        return place
+
+    def row_keys(self) -> Words:
+        """Return a number of every row, as they were given, that is the same for the same content."""
+        keys: Words = self._contents()[0][self._row_of, 0]
+        return keys
+
+    def candidates(self, shares: Floats, seed: int, n_blocks: int) -> tuple[Keys, Floats]:
+        """Return the keys of rows that may be in a sample, and the share of their copies that is: that of the class."""
+        keys, of_class = self._contents()
+        first, copies = self._distinct(keys)
+        return find_candidates(keys[first], copies, shares[of_class[first]], seed, n_blocks)
+
+    def _distinct(self, keys: Keys) -> tuple[Indices, Ints]:
+        """Return the first of folded rows with the same keys, as classes that are merged may have, and their copies."""
+        number, first = group(keys)
+        return first, np.rint(np.bincount(number, self.bits.weights.rows)).astype(np.int64)
+
+    def count_copies(self, keys: Keys) -> Ints:
+        """Count the rows of the input that have each of these keys, (k,)."""
+        own = self._contents()[0]
+        first, copies = self._distinct(own)
+        places = find(keys, own[first])
+        return np.where(places >= 0, copies[places], 0)
+
+    def sample(self, keys: Keys) -> NDArray[Any]:
+        """Return the rows of these keys, which are all here: class ``number`` and ``cells``, (n,)."""
+        own, of_class = self._contents()
+        first = self._distinct(own)[0]
+        rows = first[find(keys, own[first])]
+        places = self._place()[rows]
+        drawn = np.empty(len(rows), dtype=[("number", np.intp), ("cells", bool, (self.bits.shape[1],))])
+        drawn["number"] = of_class[rows]
+        cells = self.bits.columns[:, places // 64] >> (places % 64).astype(np.uint64) & np.uint64(1)
+        drawn["cells"] = cells.astype(bool).T
+        return drawn
+
+    # ------------------------------------------------------------ figures
 
     def count(self) -> tuple[Ints, Ints, Ints]:
         """Return the rows of every class, (c,), how often every item occurs, (n,), and how many rows have k items."""
         by_size = np.bincount(self._sizes, self.bits.weights.rows, minlength=self.bits.shape[1] + 1)
         return self._per_class(self.bits.layout.row_mask), self.bits.item_counts, by_size.astype(np.int64)
 
-    def sample(self, rows: Indices) -> Bools:
-        """Return some rows as they were given, (k, n)."""
-        layout = self.bits.layout
-        place = np.zeros(layout.n_rows, dtype=np.int64)
-        place[layout.rows] = layout.places
-        places = place[self._row_of[rows]]
-        cells = self.bits.columns[:, places // 64] >> (places % 64).astype(np.uint64) & np.uint64(1)
-        return np.ascontiguousarray(cells.astype(bool).T)
+    def begin(self, sizes: Ints, by_size: RowSizes, rank: int, unit: float = 1.0) -> None:
+        """Start from no pattern, with room for so many, in a whole with classes of these sizes.
 
-    def begin(self, sizes: Ints, by_size: RowSizes, rank: int) -> None:
-        """Start from no pattern, with room for so many, in a whole with classes of these sizes."""
+        Evidence is in multiples of ``unit``.
+        """
         columns, n = self.bits.columns, self.bits.shape[1]
         # Lengths are not for a block to know.
         nothing = np.zeros(1)
-        costs = Costs(self.bits.weights.items, np.zeros(n), cross_weights(sizes.tolist()), nothing, n)
+        costs = Costs(self.bits.weights.items, np.zeros(n), cross_weights(sizes.tolist()), nothing, n, unit)
         layout, stratum = self.bits.layout, by_size.strata[self._sizes]
         self.data = pack_data(columns, layout, self._edges, sizes, costs, by_size.shifts[self._sizes])
+        self._shifts, self._size_at = by_size.shifts, np.zeros(64 * len(layout.weights), dtype=np.int64)
+        self._size_at[layout.places] = self._sizes[layout.rows]
         self._strata = layout.pack(stratum == np.arange(int(by_size.strata.max()) + 1)[:, None])
         self.state = make_state(columns, rank, len(self._edges) - 1)
         self._without = make_without(columns)
@@ -151,7 +240,8 @@ class RowBlock:
     def evidence(self, s: int, carry: Bools, background: Floats, density: float) -> Floats:
         """Return the evidence of every item in the rows that use pattern ``s``, (n,)."""
         without = self._leave_out(s)._replace(background=background)
-        return kernels.item_evidence(self.data, without, self.state.usage[s], carry, density)
+        by_size = self._size_at, self._shifts
+        return kernels.item_evidence(self.data, without, self.state.usage[s], carry, density, *by_size)
 
     def count_carriers(self, rule: CarrierRule) -> Ints:
         """Count the rows that carry a pattern, (G, c)."""
@@ -187,6 +277,9 @@ class RowBlock:
         rows = self.state.usage[s].copy() if rule is None else self._rows(s, rule)
         for a in np.flatnonzero(dropped):
             rows[self._edges[a] : self._edges[a + 1]] = 0
+        self._exchange(s, rows, carry)
+
+    def _exchange(self, s: int, rows: Words, carry: Bools) -> None:
         kernels.exchange(self.data, self.state, s, rows, carry)
         # What it carried before looks different as well.
         self._changed |= self._items[s]
@@ -220,6 +313,35 @@ class RowBlock:
     def _per_class(self, rows: Words) -> Ints:
         words = [slice(begin, end) for begin, end in pairwise(self._edges)]
         return np.array([count_bits(rows[of], self.data.row_weights[of]) for of in words], dtype=np.int64)
+
+    # ------------------------------------------------------------ checkpoints
+
+    def digest(self, first: int) -> int:
+        """Return a number that tells other data apart, to be added up; ``first`` is the number of the first row."""
+        bits, rng = self.bits, np.random.default_rng(0)
+        keys = np.zeros(bits.shape[0], dtype=np.uint64)
+        for _ in range(2):
+            # Sums of these stay below 2^63.
+            of_items = rng.integers(2**31, size=bits.shape[1], dtype=np.int64)
+            keys = mix_words(keys ^ bits.sum_in_rows(of_items).astype(np.uint64))
+        return sum_of_keys(keys[self._row_of], first)
+
+    def given(self) -> int:
+        """Return how many rows it was made of."""
+        return len(self._row_of)
+
+    def size(self) -> int:
+        """Return how many rows there are to look at."""
+        return self.bits.shape[0]
+
+    def save(self) -> Bytes:
+        """Return who uses what, in few bytes."""
+        return compress(self.state.usage)
+
+    def restore(self, state: Bytes, carry: Bools) -> None:
+        """Let the rows use patterns as in a state, whose items are (R, c, n), after `begin`."""
+        for s, rows in enumerate(decompress(state, self.state.usage)):
+            self._exchange(s, rows, carry[s])
 
     # ------------------------------------------------------------ results
 

@@ -122,7 +122,8 @@ def collect(
 ) -> Found:
     """Return the model of a search in memory with its scores and the counts that the tables need.
 
-    The search knew the classes of ``data``, which may be one; the counts are by those of ``labels``.
+    The search knew the classes of ``data``, which may be one; the counts are by those of ``labels``. The rows are
+    sorted by their content.
     """
     model, null = solution.model, null_length(bits)
     carriers = find_carriers(bits, model)[data.row_of]
@@ -140,4 +141,6 @@ def collect(
     # Without patterns the same to the last digit, whatever summed it up.
     length = solution.length if model.rank else null
     run = solution.score, solution.n_iter, solution.history
-    return Found(length, *run, null, scores, items, usage, labels.count(carriers))
+    return Found(
+        length, *run, null, scores, items, usage, labels.count(carriers), np.arange(len(usage)), solution.finished
+    )

@@ -25,8 +25,11 @@ def seed_rows(
     *,
     by_similarity: bool = True,
     n_threads: int = 1,
+    seconds: float = -1.0,
 ) -> Words:
     """Return sets of rows to start a pattern from, (k, W); at most ``max_n`` rows, and as many items, are looked at.
+
+    After ``seconds`` there are no further ones; a negative number is no limit.
 
     ``open_ones``, (n, W), are the ones that no pattern covers. Similarity is the correlation of items, or rows, scaled
     to unit variance: two rows that share rare items are alike. Small patterns that the singular vectors of the data do
@@ -50,6 +53,7 @@ def seed_rows(
         np.array(NEIGHBOURS),
         max_n,
         n_threads,
+        float(seconds),
     )
     return found.reshape(-1, len(layout.weights))
 

@@ -6,16 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
-from saltmine.arrays import Bools, Ints
+from saltmine.arrays import Bools, Indices, Ints
+from saltmine.checkpoint import Part
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
+from saltmine.data.order import Order, inverse
 from saltmine.data.threads import ThreadTeam
 from saltmine.data.validation import BinaryMatrix
+from saltmine.deadline import Deadline
 from saltmine.mdl.code_length import make_costs
 from saltmine.mdl.scores import PatternScores, null_length
 from saltmine.solver.relaxed.operator import Operator
@@ -24,6 +28,8 @@ from saltmine.solver.relaxed.operator import Operator
 USUALLY_DONE = (0.1, 0.2, 0.5, 0.8, 1.0)
 # The same, of a search in a sample, after the relaxed solve and after the search in the sample.
 STARTED, SEARCHED = USUALLY_DONE[0], 0.5
+# Where the time is limited, the share of it for a search in a sample.
+OF_SAMPLE = 0.5
 
 MakeOperator = Callable[[BinaryMatrix, list[slice], Weights], Operator]
 #: Called with the number of patterns, f, and the share of the work that is done.
@@ -68,7 +74,9 @@ class SearchSettings:
 
     ``on_check(rank, iteration, max_iter, objective)`` is called at every check of the relaxed objective,
     ``on_refine(rank, length, done)`` between the moves of the local search, with the share of the work that is done by
-    what searches usually take. With ``merge_classes`` all rows are one class.
+    what searches usually take. With ``merge_classes`` all rows are one class. ``part`` returns what a checkpoint has of
+    a search in this one, by name. ``expected_end(local, seconds)`` tells how long the rest of the fit will take after a
+    local search whose tests take so many seconds.
     """
 
     rng: np.random.Generator
@@ -83,6 +91,9 @@ class SearchSettings:
     tol: float = 0.005
     on_check: Callable[[int, int, int, float], None] = lambda rank, iteration, max_iter, objective: None
     on_refine: OnRefine = lambda rank, length, done: None
+    deadline: Deadline = field(default_factory=Deadline)
+    part: Callable[[str], Part | None] = lambda name: None
+    expected_end: Callable[[Any, float], float] = lambda local, seconds: 0.0
 
     def task(self, matrix: BinaryMatrix, bits: BitMatrix) -> Task:
         """Return the task of a search in this data."""
@@ -99,7 +110,8 @@ class Solution:
     """A binary model with its f, the iterations it took and the relaxed objective at every check, rank after rank.
 
     ``score`` is what the search minimises, f with its own specificity term; of several solutions the lowest is best.
-    ``typical`` are the numbers of patterns that were asked for no evidence.
+    ``typical`` are the numbers of patterns that were asked for no evidence. ``finished`` says that the search was not
+    cut short.
     """
 
     model: BinaryModel
@@ -108,6 +120,7 @@ class Solution:
     n_iter: int = 0
     history: list[float] = field(default_factory=list)
     typical: list[int] = field(default_factory=list)
+    finished: bool = True
 
     @property
     def rank(self) -> int:
@@ -134,8 +147,20 @@ class Found:
     items: ItemCounts
     usage: Bools  # (m, r), rows in the order of the input
     carrier_counts: Ints  # (c, r): rows that carry a pattern, whether they use it or not
+    by_content: Indices  # (m,): the rows of the input, sorted by what they contain
+    finished: bool = True
 
     @property
     def rank(self) -> int:
         """Return the number of patterns."""
         return int(self.usage.shape[1])
+
+    def in_order(self, order: Order) -> Found:
+        """Return the same with rows, columns and classes in another order."""
+        found = replace(self, items=self.items.in_order(order))
+        if order.rows is not None:
+            found = replace(found, usage=found.usage[order.rows], by_content=inverse(order.rows)[found.by_content])
+        if order.classes is not None:
+            scores, carriers = found.scores.of_classes(order.classes), found.carrier_counts[order.classes]
+            found = replace(found, scores=scores, carrier_counts=carriers)
+        return found

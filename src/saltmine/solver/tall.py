@@ -7,11 +7,10 @@ the items are chosen anew by the counts of all rows (`tall_model`). It is the mi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
-from saltmine.arrays import Bools, Indices, Ints
+from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.bits import BitMatrix
 from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import Labels, StackedMatrix
@@ -20,7 +19,8 @@ from saltmine.mdl.scores import Tested
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.row_block import RowBlock
-from saltmine.solver.solution import SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
+from saltmine.solver.sampling import draw
+from saltmine.solver.solution import OF_SAMPLE, SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
 from saltmine.solver.tall_model import TallModel, TallStart
 
 # Rows of a sample: so many cells, but neither too few to show anything nor more than the search can look at.
@@ -52,22 +52,19 @@ def is_tall(shape: tuple[int, int]) -> bool:
     return m > sample_size(n) and m >= n
 
 
-def draw_rows(numbers: Indices, size: int, rng: np.random.Generator) -> Indices:
-    """Draw about so many rows, of every class in proportion but never few of one that has more.
+def sample_shares(class_sizes: Ints, size: int) -> Floats:
+    """Return the share of the rows of every class in a sample of about so many, never few of a class that has more.
 
     Examples
     --------
     >>> import numpy as np
-    >>> numbers = np.repeat([0, 1], [100_000, 300])
-    >>> drawn = draw_rows(numbers, 5000, np.random.default_rng(0))
-    >>> np.bincount(numbers[drawn])
-    array([4985,  200])
+    >>> sizes = np.array([100_000, 300])
+    >>> np.round(sizes * sample_shares(sizes, 5000))
+    array([4985.,  200.])
     """
-    sizes = np.bincount(numbers)
-    shares = np.minimum(sizes, np.maximum(size * sizes // len(numbers), MIN_ROWS_OF_CLASS))
-    of_classes = [np.flatnonzero(numbers == a) for a in range(len(sizes))]
-    drawn = [rng.choice(rows, share, replace=False) for rows, share in zip(of_classes, shares, strict=True)]
-    return np.sort(np.concatenate(drawn))
+    wanted = np.maximum(size * class_sizes // class_sizes.sum(), MIN_ROWS_OF_CLASS)
+    shares: Floats = np.minimum(wanted, class_sizes) / np.maximum(class_sizes, 1)
+    return shares
 
 
 @dataclass(frozen=True)
@@ -84,24 +81,25 @@ def search_tall(executor: BlockExecutor[RowBlock], labels: Labels, settings: Sea
     first = replace(settings, on_refine=rescale(settings.on_refine, STARTED, SEARCHED, STARTED))
     second = rescale(settings.on_refine, SEARCHED, 1.0)
     searched = labels.merged() if settings.merge_classes else labels
-    sample = _draw(executor, searched.numbers, settings.rng)
+    sample = _draw(executor, np.bincount(searched.numbers, minlength=searched.n_classes), settings.rng)
     model = TallModel(executor, alterations=settings.alterations, alpha=settings.alpha, on_refine=second)
     stacked = StackedMatrix.from_rows(sample.rows, sample.numbers, len(sample.sizes), fold=True)
     bits = BitMatrix(stacked.matrix, stacked.blocks, stacked.weights)
-    found = search_sample(stacked.matrix, bits, first)
+    with settings.deadline.phase(OF_SAMPLE):
+        found = search_sample(stacked.matrix, bits, first)
     second(found.model.rank, found.score, 0.0)
-    model.run(_start(stacked, bits, found, sample.sizes))
-    return _collect(model, labels, found)
+    start = _start(stacked, bits, found, sample.sizes)
+    model.run(start, settings.part("all rows"), settings.deadline)
+    return replace(_collect(model, labels, found), finished=not settings.deadline.was_over)
 
 
-def _draw(executor: BlockExecutor[RowBlock], numbers: Indices, rng: np.random.Generator) -> RowSample:
+def _draw(executor: BlockExecutor[RowBlock], class_sizes: Ints, rng: np.random.Generator) -> RowSample:
     """Draw a sample of the rows of all blocks."""
-    counts = executor.query(RowBlock.count)
-    edges = np.concatenate([[0], np.cumsum([sizes.sum() for sizes, _, _ in counts])]).tolist()
-    drawn = draw_rows(numbers, sample_size(len(counts[0][1])), rng)
-    own = [(drawn[(begin <= drawn) & (drawn < end)] - begin,) for begin, end in pairwise(edges)]
-    rows = np.concatenate(executor.query_each(RowBlock.sample, own))
-    return RowSample(rows, numbers[drawn], np.bincount(numbers))
+    n_items = len(executor.query(RowBlock.count)[0][1])
+    shares = sample_shares(class_sizes, sample_size(n_items))
+    rows, copies = draw(executor, RowBlock, shares, int(rng.integers(2**63)))
+    drawn = np.repeat(rows, copies)
+    return RowSample(drawn["cells"], drawn["number"], class_sizes)
 
 
 def _start(stacked: StackedMatrix, bits: BitMatrix, found: Solution, sizes: Ints) -> TallStart:
@@ -147,4 +145,10 @@ def _collect(tall: TallModel, labels: Labels, found: Solution) -> Found:
     )
     n_iter = max(found.n_iter, 1) + tall.sweeps
     figures = length, tall.length, n_iter, found.history, tall.null_length()
-    return Found(*figures, scores, items, tall.usage(), labels.count(carriers))
+    return Found(*figures, scores, items, tall.usage(), labels.count(carriers), _sort_rows(tall, labels))
+
+
+def _sort_rows(tall: TallModel, labels: Labels) -> Indices:
+    """Return the rows in the order of their classes and of what they contain."""
+    keys = np.concatenate(tall.executor.query(RowBlock.row_keys))
+    return np.lexsort((keys, labels.numbers))

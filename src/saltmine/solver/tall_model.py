@@ -6,13 +6,17 @@ the counts of all rows, pattern by pattern, while f falls. Only counts leave a b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from saltmine.arrays import Bools, Floats, Indices, Ints
+from saltmine.checkpoint import Part, State
 from saltmine.data.binary_model import BinaryModel
+from saltmine.deadline import Deadline, TimeOver
 from saltmine.mdl import evidence as stats
 from saltmine.mdl import scores as scoring
 from saltmine.mdl.added_items import simes_log_p
@@ -26,9 +30,12 @@ from saltmine.solver.kernels import state_length
 from saltmine.solver.row_block import CarrierRule, ClassCells, RowBlock, RowCounts, RowRule, RowSizes
 from saltmine.solver.significance import choices_to_pay, drop_insignificant, drop_until_significant
 from saltmine.solver.solution import OnRefine
+from saltmine.solver.steps import Steps
 
 # Sweeps over patterns that still change, and rounds of the significance filter; one or two are the rule.
 MAX_SWEEPS, MAX_ROUNDS = 4, 5
+# After the last sweep, tests, scores and counts of a pattern take so many times as long as to place it.
+PLACES_AFTER = 2.5
 # As in the search in memory: turns of rows and items in one fit of a pattern, and by how much f must fall.
 ROUNDS, LEAST = 6, 1e-6
 
@@ -117,7 +124,7 @@ class TallModel:
     def _begin(self, rank: int) -> None:
         n, c = len(self.item_counts), len(self.class_sizes)
         self.executor.clear_log()
-        self.executor.update(RowBlock.begin, self.class_sizes, self.row_sizes, rank)
+        self.executor.update(RowBlock.begin, self.class_sizes, self.row_sizes, rank, self.costs.unit)
         self._all_rows: Ints = np.sum(self.executor.query(RowBlock.count_strata), axis=0)
         self._alike = np.zeros((rank, c), dtype=bool)
         self.used = np.zeros((rank, c), dtype=np.int64)
@@ -148,26 +155,69 @@ class TallModel:
 
     # ------------------------------------------------------------ solving
 
-    def run(self, start: TallStart) -> None:
-        """Find the rows of all patterns, and improve both rows and items."""
+    def run(self, start: TallStart, part: Part | None = None, deadline: Deadline | None = None) -> None:
+        """Find the rows of all patterns, and improve both rows and items; ``part`` is what a checkpoint has of this."""
+        self._sizes = self.executor.query(RowBlock.size)
+        if part is not None and part.state is not None and part.state["state"]["sizes"] != self._sizes:
+            # Other blocks, as on a cluster with more workers.
+            part.state = None
+        self._deadline = deadline or Deadline()
+        steps = Steps(self, part, self._deadline)
+        try:
+            self._run(start, steps)
+        except TimeOver:
+            drop_until_significant(self)
+        if self.length >= self.null_length():
+            self._begin(0)
+        steps.keep()
+
+    def _run(self, start: TallStart, steps: Steps) -> None:
         self._begin(len(start.carry))
         self._typical[start.typical] = True
         items = np.logical_or.reduce(start.carry, axis=1).sum(axis=1)
         for s in np.argsort(-start.used * items, kind="stable").tolist():
-            self._place(s, start)
-        self._report(0.3)
-        self.refit()
+            steps.take(partial(self._place_timed, s, start))
+        self._report(0.3, steps)
+        self.refit(steps)
         for k in range(MAX_ROUNDS):
-            self._report(0.7 + 0.3 * k / MAX_ROUNDS)
-            if not drop_insignificant(self):
+            self._report(0.7 + 0.3 * k / MAX_ROUNDS, steps)
+            if not steps.take(lambda: drop_insignificant(self)):
                 break
-            self.refit()
-        drop_until_significant(self)
-        if self.length >= self.null_length():
-            self._begin(0)
+            self.refit(steps)
+        steps.take(lambda: drop_until_significant(self))
 
-    def _report(self, done: float) -> None:
-        self._on_refine(len(self.patterns()), self.length, done)
+    def state(self) -> State:
+        """Return all that the next steps depend on, also what the blocks have."""
+        return {
+            "used": self.used,
+            "carry": self.carry,
+            "extra": self.extra,
+            "errors": self.errors,
+            "alike": self._alike,
+            "typical": self._typical,
+            "sweeps": self.sweeps,
+            "sizes": self._sizes,
+            "blocks": self.executor.query(RowBlock.save),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go back to a state."""
+        self._begin(len(state["used"]))
+        self.executor.update_each(RowBlock.restore, [(block, state["carry"]) for block in state["blocks"]])
+        self.used, self.carry, self.extra = state["used"], state["carry"], state["extra"]
+        self.errors, self.sweeps = state["errors"], state["sweeps"]
+        self._alike, self._typical = state["alike"], state["typical"]
+
+    def _report(self, done: float, steps: Steps) -> None:
+        if not steps.are_repeated:
+            self._on_refine(len(self.patterns()), self.length, done)
+
+    def _place_timed(self, s: int, start: TallStart) -> None:
+        """Place a pattern, and expect the tests and counts at the end to take their share of that for each."""
+        begin = time.perf_counter()
+        self._place(s, start)
+        seconds = time.perf_counter() - begin
+        self._deadline.reserve = PLACES_AFTER * seconds * max(len(self.patterns()), 1)
 
     def _place(self, s: int, start: TallStart) -> None:
         """Give a pattern the rows that its items suggest, at the prices of the whole model."""
@@ -254,15 +304,21 @@ class TallModel:
         self._views.clear()
         self.used[s], self.carry[s], self.extra[s], self.errors = fit.rows.counts, fit.carry, fit.extra, fit.errors
 
-    def refit(self) -> None:
+    def refit(self, steps: Steps | None = None) -> None:
         """Fit every pattern anew, given the others, or drop it, until none changes."""
-        waiting: Iterable[int] = self.patterns()
-        for _ in range(MAX_SWEEPS):
-            self.sweeps += 1
-            changed = [s for s in waiting if self._refit_one(s)]
+        steps = steps or Steps(self, None, Deadline())
+        waiting: list[int] = steps.take(self._begin_sweep)
+        for sweep in range(MAX_SWEEPS):
+            changed = [s for s in waiting if steps.take(partial(self._refit_one, s))]
             if not changed:
                 return
-            waiting = self._touched(changed)
+            last = sweep + 1 == MAX_SWEEPS
+            waiting = [] if last else steps.take(partial(self._begin_sweep, changed))
+
+    def _begin_sweep(self, changed: list[int] | None = None) -> list[int]:
+        """Return the patterns to fit: all of them, or those that others which changed may have changed."""
+        self.sweeps += 1
+        return self.patterns() if changed is None else self._touched(changed)
 
     def _refit_one(self, s: int) -> bool:
         view, before = self._look(s), self.length

@@ -7,11 +7,10 @@ every item of the whole is chosen on its own (`wide_model`).
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
-from saltmine.arrays import Indices, Ints, Words
+from saltmine.arrays import Indices
 from saltmine.data.bits import BitMatrix, Layout
 from saltmine.data.folding import Weights
 from saltmine.data.item_counts import ItemCounts
@@ -21,8 +20,9 @@ from saltmine.mdl.scores import Tested
 from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.mdl_search import search_sample
+from saltmine.solver.sampling import Sample, draw
 from saltmine.solver.scoring import pattern_densities
-from saltmine.solver.solution import SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
+from saltmine.solver.solution import OF_SAMPLE, SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
 from saltmine.solver.wide_model import WideModel, WideStart
 
 # Items of a sample: so many cells, but neither too few to show anything nor more than the search can look at.
@@ -53,36 +53,29 @@ def is_wide(shape: tuple[int, int]) -> bool:
 
 
 def search_wide(executor: BlockExecutor[ItemBlock], labels: Labels, settings: SearchSettings) -> Found:
-    """Search a sample of all columns, extend what is found to all of them, and collect it."""
-    blocks, weights = labels.blocks(), np.ones(len(labels.numbers), dtype=np.int64)
+    """Search a sample of all columns, extend what is found to all of them, and collect it.
+
+    The labels are those of the rows as the blocks have them, sorted by class and content.
+    """
+    blocks = (labels.merged() if settings.merge_classes else labels).blocks()
+    weights = np.ones(len(labels.numbers), dtype=np.int64)
     layout = Layout(blocks, weights)
-    if settings.merge_classes:
-        blocks, layout = [slice(0, len(weights))], layout.merge_classes()
-    sample = _fold(_draw(executor, len(weights), settings.rng), layout, blocks, weights)
+    columns, copies = _draw(executor, len(weights), settings.rng)
+    sample = BitMatrix.of_columns(columns, layout, blocks, Weights(copies, weights))
     first = replace(settings, on_refine=rescale(settings.on_refine, STARTED, SEARCHED, STARTED))
-    found = search_sample(sample.rows(), sample, first)
+    with settings.deadline.phase(OF_SAMPLE):
+        found = search_sample(sample.rows(), sample, first)
     settings.on_refine(found.model.rank, found.score, SEARCHED)
     model = WideModel(executor, layout, alterations=settings.alterations, alpha=settings.alpha)
-    model.run(_start(sample, found))
-    return _collect(model, labels, found)
+    model.run(_start(sample, found), settings.part("all columns"), settings.deadline)
+    return replace(_collect(model, labels, found), finished=not settings.deadline.was_over)
 
 
-def _draw(executor: BlockExecutor[ItemBlock], n_rows: int, rng: np.random.Generator) -> Words:
+def _draw(executor: BlockExecutor[ItemBlock], n_rows: int, rng: np.random.Generator) -> Sample:
     """Draw columns that have a one from all blocks, packed, (k, W)."""
-    edges = np.concatenate([[0], np.cumsum([present for _, _, present in executor.query(ItemBlock.count)])])
-    size = min(sample_size(n_rows), int(edges[-1]))
-    ranks = np.sort(rng.choice(int(edges[-1]), size, replace=False))
-    own = [(ranks[(begin <= ranks) & (ranks < end)] - begin,) for begin, end in pairwise(edges.tolist())]
-    return np.concatenate(executor.query_each(ItemBlock.sample, own))
-
-
-def _fold(columns: Words, layout: Layout, blocks: list[slice], row_weights: Ints) -> BitMatrix:
-    """Make one of identical columns of a sample."""
-    as_bytes = np.ascontiguousarray(columns).view(np.dtype((np.void, columns.shape[1] * 8))).ravel()
-    _, first, weights = np.unique(as_bytes, return_index=True, return_counts=True)
-    order = np.argsort(first)
-    distinct = np.ascontiguousarray(columns[first[order]])
-    return BitMatrix.of_columns(distinct, layout, blocks, Weights(weights[order], row_weights))
+    present = sum(present for _, _, present in executor.query(ItemBlock.count))
+    share = min(sample_size(n_rows) / max(present, 1), 1.0)
+    return draw(executor, ItemBlock, share, int(rng.integers(2**63)))
 
 
 def _start(bits: BitMatrix, found: Solution) -> WideStart:
@@ -102,22 +95,21 @@ def _collect(model: WideModel, labels: Labels, found: Solution) -> Found:
         kept, score, length = kept[:0], null_length, null_length
     usage = model.layout.unpack(model.plan.usage[kept]).T
     items = ItemCounts.joined(model.executor.query(ItemBlock.item_counts, kept, usage))
-    carriers = labels.count(labels.unstack(model.carriers()[:, kept]))
+    carriers = labels.count(model.carriers()[:, kept])
     figures = length, score, n_iter, found.history, null_length
     gain, added_gain = model.gains()
     scores = _test(model, labels, kept).scores(gain[kept], added_gain[:, kept], model.log_alpha)
-    return Found(*figures, scores, items, labels.unstack(usage), carriers)
+    return Found(*figures, scores, items, usage, carriers, np.arange(len(usage)))
 
 
 def _test(model: WideModel, labels: Labels, kept: Indices) -> Tested:
     """Test patterns by the classes of the labels; claims are corrected for each other, so only those that stay."""
     added, adding = model.added_log_p()
-    numbers = np.sort(labels.numbers)
-    strata = size_strata(model.row_sizes, np.ones(len(numbers), dtype=np.int64))
+    strata = size_strata(model.row_sizes, np.ones(len(labels.numbers), dtype=np.int64))
     return Tested(
         together=np.array([model.together(s) for s in kept]),
         choice=np.array([model.item_choice(s) for s in kept]),
-        use=use_log_p(model.carriers()[:, kept], numbers, labels.n_classes, strata),
+        use=use_log_p(model.carriers()[:, kept], labels.numbers, labels.n_classes, strata),
         added=added[kept].T,
         adding=adding[kept].T,
     )

@@ -7,6 +7,7 @@ pattern and row, and at the end the evidence of added items.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
@@ -14,8 +15,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from saltmine.arrays import Bools, Floats, Indices, Ints, Words
+from saltmine.checkpoint import Part, State
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import Layout, count_bits
+from saltmine.deadline import Deadline, TimeOver
 from saltmine.mdl.added_items import simes
 from saltmine.mdl.class_tests import join_strata, size_strata, use_log_p
 from saltmine.mdl.correction import correct
@@ -26,11 +29,15 @@ from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.item_kernels import Carriers, Plan
 from saltmine.solver.significance import choices_to_pay, drop_insignificant, drop_patterns
+from saltmine.solver.steps import Steps
 
 Tuple = TypeVar("Tuple", bound=NamedTuple)
 
 # Turns of items and rows; two or three are the rule.
 MAX_TURNS = 6
+# What a turn takes before the first one was timed: operations for every word of an item and pattern, and operations in
+# a second (docs/benchmarks/scale.md). After the last turn, tests, scores and counts take as long as so many turns.
+WORDS_PER_TURN, WORDS_PER_SECOND, TURNS_AFTER = 30, 5e8, 3.0
 
 
 @dataclass(frozen=True)
@@ -90,19 +97,68 @@ class WideModel:
 
     # ------------------------------------------------------------ solving
 
-    def run(self, start: WideStart) -> None:
-        """Solve all items and rows from what a sample says."""
+    def run(self, start: WideStart, part: Part | None = None, deadline: Deadline | None = None) -> None:
+        """Solve all items and rows from what a sample says; ``part`` is what a checkpoint has of this."""
+        self._sizes = self.executor.query(ItemBlock.size)
+        if part is not None and part.state is not None and part.state["state"]["sizes"] != self._sizes:
+            # Other blocks, as on a cluster with more workers.
+            part.state = None
+        self._deadline = deadline or Deadline()
+        words = len(start.usage) * len(self.layout.weights) * sum(self._sizes)
+        self._expect(WORDS_PER_TURN * words / WORDS_PER_SECOND)
+        steps = Steps(self, part, self._deadline)
+        try:
+            self._run(start, steps)
+        except TimeOver:
+            self._cut_short()
+        steps.keep()
+
+    def _run(self, start: WideStart, steps: Steps) -> None:
         self._begin(len(start.usage))
         self._typical[start.typical] = True
         items = np.maximum(start.share * self.n_items, 1)
         total = start.errors * self.n_items + self._per_class(start.usage).sum()
         self._set_plan(start.usage, start.density, items, total)
-        self._solve()
-        while drop_patterns(self):
-            self._solve()
-        while drop_insignificant(self):
+        self._solve(steps)
+        while steps.take(lambda: drop_patterns(self)):
+            self._solve(steps)
+        while steps.take(lambda: drop_insignificant(self)):
             # Items that a class does not add after all may be shared.
-            self._solve()
+            self._solve(steps)
+
+    def _cut_short(self) -> None:
+        """End with what there is, but for what is not shown; with no pattern if no item was chosen yet."""
+        if not self.turns:
+            self._begin(0)
+            self._set_plan(self.plan.usage[:0], self.plan.density[:0], self.plan.items[:0], 1.0)
+            self._take(_added(self.executor.query(ItemBlock.sum, self.plan)))
+        # Rows may have changed since.
+        self._outdated = True
+        while drop_insignificant(self):
+            pass
+
+    def state(self) -> State:
+        """Return all that the next steps depend on, also what the blocks have."""
+        return {
+            "plan": self.plan._asdict(),
+            "sums": self._sums._asdict(),
+            "alike": self._alike,
+            "typical": self._typical,
+            "usage": self._usage,
+            "flags": [self._outdated, self._cleared],
+            "turns": self.turns,
+            "sizes": self._sizes,
+            "blocks": self.executor.query(ItemBlock.save),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go back to a state."""
+        self._begin(len(state["usage"]))
+        self.executor.update_each(ItemBlock.restore, [(block,) for block in state["blocks"]])
+        self.plan, self._sums = Plan(**state["plan"]), ModelSums(**state["sums"])
+        self._alike, self._typical, self._usage = state["alike"], state["typical"], state["usage"]
+        (self._outdated, self._cleared), self.turns = state["flags"], state["turns"]
+        self._forget()
 
     def take(self, model: BinaryModel) -> None:
         """Take over a model, which the only block has in memory, as it is."""
@@ -134,21 +190,45 @@ class WideModel:
             may_alter=~self._alike & (self.alterations and c > 1),
         )
         self._usage, self._outdated = usage.copy(), False
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget what was summed up before."""
         self._scored: ScoreSums | None = None
         self._carriers: Bools | None = None
         self._claimed: Floats | None = None
 
-    def _solve(self) -> None:
+    def _solve(self, steps: Steps) -> None:
         """Choose items for the rows and rows for the items in turn, while rows change."""
         for _ in range(MAX_TURNS):
-            self.turns += 1
-            self._take(_added(self.executor.update(ItemBlock.solve, self.plan)))
-            if not self.plan.used.any():
+            if not steps.take(self._turn, self._turn_seconds):
                 return
-            usage = self._better_rows()
-            if np.array_equal(usage, self.plan.usage):
-                return
-            self._set_plan(usage, self.plan.density, self._sums.items, self.total)
+        steps.take(self._choose_items, self._turn_seconds)
+
+    def _turn(self) -> bool:
+        """Choose items, then rows; return whether rows have changed."""
+        begin = time.perf_counter()
+        changed = self._choose_both()
+        self._expect(time.perf_counter() - begin)
+        return changed
+
+    def _expect(self, seconds: float) -> None:
+        """Expect the next turn to take so many seconds, and what comes after the last one its share of that."""
+        self._turn_seconds = seconds
+        self._deadline.reserve = TURNS_AFTER * seconds
+
+    def _choose_both(self) -> bool:
+        self._choose_items()
+        self.turns += 1
+        if not self.plan.used.any():
+            return False
+        usage = self._better_rows()
+        if np.array_equal(usage, self.plan.usage):
+            return False
+        self._set_plan(usage, self.plan.density, self._sums.items, self.total)
+        return True
+
+    def _choose_items(self) -> None:
         self._take(_added(self.executor.update(ItemBlock.solve, self.plan)))
 
     def _take(self, sums: ModelSums) -> None:

@@ -11,7 +11,7 @@ RANK = 3
 
 
 def plain_value(matrix, blocks, X, V, Y, weight):
-    """F as docs/paper.md states it, entry by entry, with the residual."""
+    """F as docs/method/objective.md states it, entry by entry, with the residual."""
     D = matrix.astype(float)
     _m, n = D.shape
     r = X.shape[1]

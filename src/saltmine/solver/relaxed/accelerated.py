@@ -1,10 +1,9 @@
 """The relaxed solve of saltmine: long steps, inertia, and a growing binary penalty.
 
-The objective is that of `objective.RelaxedObjective` with another specificity term (docs/solver.md): the ones of an
-alteration in classes that do not have it, weighted so that large classes do not dominate small ones. Every iteration
-costs two products with the data; everything else is linear in the size of the factors, times the rank.
-
-The solve runs where the data is: on this machine's processor in compiled loops over panels (`step_kernels`), on another
+The objective is that of `objective.RelaxedObjective` with another specificity term (docs/method/objective.md): the ones
+of an alteration in classes that do not have it, weighted so that large classes do not dominate small ones. Every
+iteration costs two products with the data; everything else is linear in the size of the factors, times the rank. The
+solve runs where the data is: on this machine's processor in compiled loops over panels (`step_kernels`), on another
 device in operations on whole arrays (`device`). Both take the same steps by the same formulas.
 """
 
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saltmine.deadline import Deadline
 from saltmine.solver.relaxed import device, step_kernels
 from saltmine.solver.relaxed.device import HOST, Array, DeviceOperator
 from saltmine.solver.relaxed.objective import Descent, Factors, OnCheck, weighted
@@ -24,6 +24,8 @@ from saltmine.solver.relaxed.step_kernels import RANK_MULTIPLE, Costs, Pace, Sta
 
 # Inertia stays below one, and restarts when the objective rises.
 MAX_INERTIA = 0.99
+# After so many iterations it is known how long one takes.
+TIMED = 4
 
 
 class AcceleratedDescent:
@@ -73,17 +75,25 @@ class AcceleratedDescent:
         alterations: bool = True,
         check_every: int = 10,
         on_check: OnCheck = lambda iteration, value: None,
+        deadline: Deadline | None = None,
     ) -> Descent:
         """Descend for ``ramp`` iterations while the penalty grows, then until the decrease is small.
 
-        ``tol`` is the relative decrease over one check below which the descent stops.
+        ``tol`` is the relative decrease over one check below which the descent stops. Where the time until the
+        deadline is too short for all iterations, the penalty grows faster, and there are as many as there is time for.
         """
         rank = start.X.shape[1]
         work = self._make_work(start)
         X, V, Y = work.state.X, work.state.V, work.state.Y
         history = list[float]()
-        momentum, iteration = 1.0, 0
+        deadline = deadline or Deadline()
+        momentum, iteration, begin = 1.0, 0, deadline.left()
         for iteration in range(1, max_iter + 1):
+            if iteration == TIMED and deadline.is_over((begin - deadline.left()) * (max_iter / (TIMED - 1) - 1)):
+                ramp, max_iter = _shortened(ramp, max_iter, begin, deadline.left())
+            if iteration > max_iter or (iteration > TIMED and deadline.is_over()):
+                iteration -= 1
+                break
             weight = np.float32(min(1.0, (iteration / ramp) ** 2))
             next_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
             inertia = np.float32(min(MAX_INERTIA, (momentum - 1) / next_momentum))
@@ -188,6 +198,21 @@ def _padded(factor: NDArray[np.float32]) -> NDArray[np.float32]:
     rank = factor.shape[-1]
     more = -rank % RANK_MULTIPLE
     return np.concatenate([factor, np.zeros((*factor.shape[:-1], more), dtype=np.float32)], axis=-1)
+
+
+def _shortened(ramp: int, max_iter: int, begin: float, left: float) -> tuple[int, int]:
+    """Return for how many iterations the penalty grows, and how many there are time for.
+
+    ``begin`` and ``left`` are the seconds left before the first iteration and before number `TIMED`.
+
+    Examples
+    --------
+    >>> _shortened(60, 80, 43.0, 40.0), _shortened(60, 80, 3.0, 0.0)
+    ((32, 43), (2, 3))
+    """
+    seconds = max((begin - left) / (TIMED - 1), 1e-9)
+    possible = min(TIMED - 1 + int(max(left, 0.0) / seconds), max_iter)
+    return max(ramp * possible // max_iter, 1), possible
 
 
 @dataclass

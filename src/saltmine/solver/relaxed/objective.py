@@ -1,8 +1,8 @@
 """The relaxed objective: the smooth part F with its gradients and Lipschitz moduli, and the binary penalty.
 
-docs/paper.md has the formulas. Letters as in the paper: D data, X patterns (n, r), V alterations (c, n, r), Y usage
-(m, r). The m x n residual is never formed. The X and V steps need only the *projection* of the data on the usage,
-``P_a = D_a^T Y_a`` and ``G_a = Y_a^T Y_a``; the Y step needs one product ``D_a W_a``.
+docs/method/objective.md has the formulas. Letters as in the paper: D data, X patterns (n, r), V alterations (c, n, r),
+Y usage (m, r). The m x n residual is never formed. The X and V steps need only the *projection* of the data on the
+usage, ``P_a = D_a^T Y_a`` and ``G_a = Y_a^T Y_a``; the Y step needs one product ``D_a W_a``.
 
 Identical items, or identical rows, may be folded into one. Sums over items and rows are then weighted by the
 multiplicities, and a gradient is that of one copy, so all values equal those of the unfolded data.

@@ -1,4 +1,4 @@
-"""Tables: csv, tsv and other delimited text, and Parquet."""
+"""Tables: csv, tsv and other delimited text."""
 
 from __future__ import annotations
 
@@ -11,21 +11,34 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from saltmine.extras import needing
 from saltmine.io import files
-from saltmine.io.files import ReadError, parsing, read_bytes
+from saltmine.io.files import ReadError, read_bytes
 from saltmine.io.labels import table_of_frame
+from saltmine.io.limits import FREE, Account, TextCost, check_memory, is_limit_given
 from saltmine.io.table import ColumnArg, PathArg, Table
+from saltmine.io.wide import WIDE, ragged_line, wide_frame
 from saltmine.names import as_text, check_distinct
 
 # Candidates for the separator, by suffix; Excel writes semicolons where commas are decimal marks.
 _SEPARATORS = {".tsv": "\t", ".tab": "\t", ".txt": "\t,;"}
 _OTHER_SEPARATORS = ",;\t"
 _CHUNK_BYTES = 1 << 22
+# Memory for a byte of the file itself, and for a line, which has a label and perhaps a name. The first lines tell what
+# the columns take.
+_COST = TextCost(byte=2, line=100, longest=10)
+# Memory that pandas takes for a column besides its values, and for a byte of text: at most, if the values are
+# short, and usually.
+_COLUMN_BYTES, _MOST_PER_BYTE, _USUAL_PER_BYTE = 1100, 12, 6
+# With more columns that are not all numbers, pandas takes minutes.
+_MAX_COLUMNS = 100_000
+# What stands for a missing value: some have a blank after them, which pandas does not know.
+_MISSING = ["?", *(f"{marker} " for marker in ("?", "NA", "N/A", "n/a", "NaN"))]
+_MISSING_IN_PANDAS = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"]
+_MISSING_IN_PANDAS += ["N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]
+# pandas takes a little more than the columns while it joins their parts.
+_MEASURED = 1.2
 # The name, while the file is read, of a first column without a name, which may hold the names of the rows.
 _UNNAMED = ""
 
@@ -89,11 +102,13 @@ class _File:
         self.path = path
         self.is_utf8_on_disk = files.is_utf8(encoding) and path.is_file() and not files.is_compressed(path)
         self.contents: bytes | None = None
-        scanned = _scan_ascii(path) if self.is_utf8_on_disk else None
+        self.account = files.account_of(path, _COST)
+        scanned = _scan_ascii(path, self.account) if self.is_utf8_on_disk else None
         if scanned is not None:
             data, self.has_blanks = scanned
         else:
-            data = read_bytes(path)
+            self.account = files.account_of(path, _COST)
+            data = read_bytes(path, self.account)
             # ASCII is UTF-8, and checking for ASCII is much cheaper than decoding.
             if not (files.is_utf8(encoding) and data.isascii()):
                 data = files.decode(data, encoding).encode()
@@ -105,10 +120,30 @@ class _File:
         if not self.separator.isascii():
             raise ReadError(f"the separator {self.separator!r} is not one character in ASCII; use another one.")
         self.columns = _column_names(data, self.separator)
+        self._check_memory(data[:_CHUNK_BYTES])
 
     @property
     def data(self) -> bytes:
-        return read_bytes(self.path) if self.contents is None else self.contents
+        return read_bytes(self.path, files.account_of(self.path, _COST)) if self.contents is None else self.contents
+
+    def _check_memory(self, beginning: bytes) -> None:
+        """Refuse a table that needs too much memory, judging by its first rows."""
+        n_bytes = self.account.n_bytes
+        others = self.account.needed + _COLUMN_BYTES * len(self.columns)
+        if _MOST_PER_BYTE * n_bytes + others > FREE:
+            sample = beginning[: beginning.rfind(b"\n") + 1]
+            others += _MEASURED * n_bytes * self._bytes_per_byte(sample)
+        check_memory(others, f"a table of {len(self.columns):,} columns", self.account.size)
+
+    def _bytes_per_byte(self, sample: bytes) -> float:
+        """Return the memory of a part of the table for a byte of its text."""
+        if len(self.columns) > WIDE or not sample:
+            return _USUAL_PER_BYTE
+        try:
+            frame = pd.read_csv(io.BytesIO(sample), sep=self.separator, header=0, names=self.columns, index_col=False)
+        except (ValueError, OverflowError):
+            return 0  # what is wrong with it is found when the whole file is read
+        return float(frame.memory_usage(index=False, deep=True).sum()) / len(sample) if len(frame) else _MOST_PER_BYTE
 
     def parse(self, text_columns: Iterable[str]) -> pd.DataFrame:
         """Return all columns, the ``text_columns`` as they are written."""
@@ -120,10 +155,11 @@ class _File:
             "dtype": {name: str for name in (_UNNAMED, *text_columns) if name in self.columns},
             "skipinitialspace": self._has_blanks_before_fields(),
             "compression": None,
-            # Beside the markers of pandas, such as NA, n/a and empty fields, which it knows without a blank after them.
-            "na_values": ["?", *(f"{marker} " for marker in ("?", "NA", "N/A", "n/a", "NaN"))],
+            "na_values": _MISSING,
             "decimal": _decimal_mark(self.data) if self.separator == ";" else ".",
         }
+        if len(self.columns) > WIDE and (wide := self._wide_frame(options["dtype"])) is not None:
+            return wide  # type: ignore[no-any-return]
         try:
             frame: pd.DataFrame = self._frame(options)
         except (ValueError, OverflowError) as error:
@@ -131,6 +167,20 @@ class _File:
         # pandas refuses lines with too many fields, but fills lines with too few with missing values.
         if frame.iloc[:, -1].hasnans and (ragged := self._ragged_line()):
             raise ragged
+        return frame
+
+    def _wide_frame(self, types: dict[str, type]) -> Any:
+        """Return a table of very many columns of numbers; None if it has others."""
+        is_plain = not self.has_blanks and self.separator != ";" and b'"' not in self.data
+        known = [*_MISSING, *_MISSING_IN_PANDAS]
+        options: dict[str, Any] = {"na_values": _MISSING, "dtype": types}
+        frame = wide_frame(self.data, self.separator, self.columns, known, **options) if is_plain else None
+        if frame is None and len(self.columns) > _MAX_COLUMNS and not is_limit_given():
+            problem = (
+                f"there are {len(self.columns):,} columns that are not all numbers, for which pandas takes very long"
+            )
+            remedy = "write numbers as a matrix (.npz or .mtx)"
+            raise ReadError(f"{problem}; {remedy}, or allow it with a limit of memory (max_memory, --max-memory).")
         return frame
 
     def _frame(self, options: dict[str, Any]) -> Any:
@@ -156,15 +206,16 @@ class _File:
 
     def _ragged_line(self) -> ReadError | None:
         """Return the error for the first line with more or fewer fields than there are columns."""
-        width, separator, data = len(self.columns), self.separator.encode(), self.data
+        width, data = len(self.columns), self.data
         if b'"' not in data:
             # Counting separators is much faster than splitting, and sufficient in most cases.
-            blanks = b" \t".replace(separator, b"")
-            lines = data.splitlines()[1:]
-            if all(line.count(separator) == width - 1 or not line.strip(blanks) for line in lines):
+            blanks = " \t\n".replace(self.separator, "")
+            # As text, because bytes are split at \n alone; not all lines at once, because there may be very many.
+            lines = islice(io.TextIOWrapper(io.BytesIO(data), encoding="latin-1"), 1, None)
+            if all(line.count(self.separator) == width - 1 or not line.strip(blanks) for line in lines):
                 return None
         body = islice(_nonblank_records(data, self.separator), 1, None)
-        return next((_ragged(number, len(fields), width) for number, fields in body if len(fields) != width), None)
+        return next((ragged_line(number, len(fields), width) for number, fields in body if len(fields) != width), None)
 
     def _explained(self, error: Exception) -> ReadError:
         """Return the error of pandas in other words, with its place."""
@@ -175,13 +226,13 @@ class _File:
         return self._ragged_line() or ReadError(problem)
 
 
-def _scan_ascii(path: Path) -> tuple[bytes, bool] | None:
+def _scan_ascii(path: Path, account: Account) -> tuple[bytes, bool] | None:
     """Return the first lines of a file and whether it has blanks; None if it is not ASCII or the header is unclear.
 
     The file is not kept in memory, which is much cheaper than reading it.
     """
     has_blanks = False
-    with files.opened(path) as stream:
+    with files.opened(path, account) as stream:
         beginning = chunk = stream.read(_CHUNK_BYTES)
         while chunk:
             if not chunk.isascii() or b"\0" in chunk:
@@ -218,7 +269,7 @@ def _column_names(data: bytes, separator: str) -> list[str]:
         # R writes tables with row names like this: they have no field in the header.
         columns = [_UNNAMED, *columns]
     if len(fields) != len(columns):
-        raise _ragged(number, len(fields), len(columns))
+        raise ragged_line(number, len(fields), len(columns))
     if "" in columns[1:]:
         position = columns.index("", 1) + 1
         raise ReadError(f"column {position} has no name; give it one in the first line, or remove it.")
@@ -251,85 +302,3 @@ def _decimal_mark(data: bytes) -> str:
     with_comma = re.search(number % b",", data, re.MULTILINE)
     with_point = re.search(number % rb"\.", data, re.MULTILINE)
     return "," if with_comma and not with_point else "."
-
-
-def _ragged(number: int, n_fields: int, width: int) -> ReadError:
-    problem = f"{n_fields} fields where there are {width} columns; fix the line, or name the separator."
-    return ReadError(problem, number)
-
-
-def read_parquet(
-    path: Path,
-    *,
-    target: ColumnArg = None,
-    row_names: str | None = None,
-    group: ColumnArg = None,
-    labels: PathArg = None,
-    drop_unlabelled: bool = False,
-) -> Table:
-    """Read a Parquet table.
-
-    A stored index of pandas names the rows if it is distinct and not just a count; it is not data.
-
-    Parameters
-    ----------
-    path : Path
-    target : str, optional
-        Column with the classes; with ``labels``, column of the label file.
-    row_names : str, optional
-        Column with the names of the rows.
-    group : str, optional
-        Column that tells which rows belong together.
-    labels : path, optional
-        File with the classes of the rows.
-    drop_unlabelled : bool
-        Leave out rows without a class.
-    """
-    frame, index = _frame(path)
-    if len(frame) == 0:
-        raise ReadError("there are no rows, so there is no data in the file.")
-    used = [str(name) for name in (target, row_names, group)]
-    names = _take_index(frame, [name for name in index if name not in used])
-    columns: dict[str, Any] = {"target": target, "row_names": row_names, "group": group}
-    return table_of_frame(
-        frame, lambda row: f"row {row + 1}", names, **columns, labels=labels, drop_unlabelled=drop_unlabelled
-    )
-
-
-def _frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Return all columns, and the names of those that are an index of pandas."""
-    with needing("parquet", "Reading a Parquet file"):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    data = read_bytes(path)
-    with parsing("Parquet file"):
-        file = pq.ParquetFile(pa.BufferReader(data))
-        check_distinct(file.schema_arrow.names, "columns", ReadError)
-        stored = file.read()
-        for position, field in enumerate(stored.schema):
-            if not _is_plain(pa.types, field.type):
-                problem = f"the column {field.name!r} holds {field.type}, not numbers or text"
-                raise ReadError(f"{problem}; split it or leave it out.")
-            if pa.types.is_decimal(field.type):
-                stored = stored.set_column(position, field.name, stored.column(position).cast(pa.float64()))
-        metadata = stored.schema.pandas_metadata or {}
-        # An index that only counts may be stored as begin and end, not as the name of a column.
-        index = [name for name in metadata.get("index_columns", []) if isinstance(name, str)]
-        # The metadata of pandas would turn some names into numbers and hide other columns in the index.
-        return stored.to_pandas(ignore_metadata=True), index
-
-
-def _is_plain(types: Any, kind: Any) -> bool:
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    is_binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
-    return not (types.is_nested(kind) or is_binary)
-
-
-def _take_index(frame: pd.DataFrame, index: list[str]) -> NDArray[Any] | None:
-    """Remove the index from the frame, and return it as names of the rows if it is distinct and not just a count."""
-    parts = [frame.pop(name) for name in index]
-    if not parts or (len(parts) == 1 and np.array_equal(parts[0], np.arange(len(frame)))):
-        return None
-    names = as_text(" ".join(map(str, row)) for row in zip(*parts, strict=True))
-    return names if len(set(names)) == len(names) else None

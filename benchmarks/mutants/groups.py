@@ -1,0 +1,71 @@
+"""What is changed, and the tests that should notice it."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+KILLED, SURVIVED, INVALID = "killed", "survived", "not compiled"
+#: Options of the tests.
+FAST = ["-m", "not slow and not cluster and not browser"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sources in Python and in C++, and their tests; paths of the project."""
+
+    python: tuple[str, ...]
+    native: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+_SEARCH_TESTS = ("scoring", "seeds", "local_search", "significance_filter", "mdl_search")
+
+# Not hash.hpp: any other constants would scatter keys as well.
+GROUPS = {
+    "mdl": Group(
+        ("src/saltmine/mdl",),
+        (
+            *("mdl.cpp", "code_length.hpp", "evidence.hpp", "cell_evidence.hpp", "item_choice.hpp", "choices.hpp"),
+            *("class_tests.cpp", "class_tests.hpp", "added_items.cpp", "added_items.hpp", "groups.cpp"),
+            *("scores.cpp", "scores.hpp"),
+        ),
+        ("tests/mdl",),
+    ),
+    "data": Group(
+        ("src/saltmine/data",),
+        ("folding.cpp", "bit_sets.cpp", "bits.hpp", "stored.hpp"),
+        ("tests/data",),
+    ),
+    "search": Group(
+        ("src/saltmine/solver/local_search.py", "src/saltmine/solver/significance.py", "src/saltmine/solver/seeds.py"),
+        ("model.cpp", "model.hpp", "search.cpp", "search_tests.cpp", "seeds.cpp", "fit.cpp", "weigh.hpp"),
+        tuple(f"tests/solver/test_{name}.py" for name in _SEARCH_TESTS),
+    ),
+}
+
+
+def copy_project(folder: Path) -> None:
+    """Copy what the tests need into a folder."""
+    for name in ("src", "tests", "native", "experiments", "benchmarks", "fuzz", "examples"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "results", "findings"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+
+
+def interval(killed: int, tried: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share.
+
+    Examples
+    --------
+    >>> tuple(round(end, 2) for end in interval(85, 100))
+    (0.77, 0.91)
+    """
+    if not tried:
+        return 0.0, 1.0
+    z, share = 1.96, killed / tried
+    middle = (share + z * z / (2 * tried)) / (1 + z * z / tried)
+    half = z / (1 + z * z / tried) * math.sqrt(share * (1 - share) / tried + z * z / (4 * tried * tried))
+    return middle - half, middle + half

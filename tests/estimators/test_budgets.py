@@ -1,0 +1,228 @@
+"""Time limits: at whatever moment a fit has to end, everything that the model says is shown."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from saltmine import CSalt, DiffNorm, Primp, compare, load
+from saltmine.data.threads import ThreadTeam
+from saltmine.datasets import make_planted
+from saltmine.deadline import Deadline, Looks
+from saltmine.estimators import base, fitting
+from saltmine.solver import tall, wide
+from tests.helpers.command_line import refused, run
+
+SAMPLE = 300
+LIMITS = [*range(1, 20), 25, 32, 40, 50, 65, 80, 100, 130, 170, 220, 300, 400, 550, 750, 1000]
+ENDED_EARLY = "The time limit ended the search early: a longer one may find more."
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return make_planted(100, [90, 80, 60], rank=5, noise=0.1, random_state=3)
+
+
+@pytest.fixture
+def small_samples(monkeypatch):
+    for module, least, most in ((wide, "MIN_ITEMS", "MAX_ITEMS"), (tall, "MIN_ROWS", "MAX_ROWS")):
+        monkeypatch.setattr(module, least, SAMPLE)
+        monkeypatch.setattr(module, most, SAMPLE)
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """Let the unit of ``max_time`` be looks at the clock, not seconds: every limit is another moment.
+
+    There is one thread: time does not go faster for two, but the looks of two add up.
+    """
+    monkeypatch.setattr(base, "Deadline", lambda limit: Deadline(limit, Looks()))
+    monkeypatch.setattr(fitting, "ThreadTeam", partial(ThreadTeam, 1))
+
+
+def assert_shown(model):
+    """All that a model says passed a test, and its parts fit together."""
+    c, rank = model.usage_counts_.shape
+    assert model.usage_.shape[1] == rank == model.n_components_
+    assert model.description_length_ <= model.null_description_length_ + 1e-6
+    assert (model.pattern_evidence_[~model.typical_] >= -np.log(model.alpha) - 1e-6).all()
+    adds = model.alterations_.any(axis=2)
+    assert (model.alteration_q_values_[adds] <= model.alpha * (1 + 1e-6)).all()
+    assert not (model.components_ & model.alterations_.any(axis=0)).any()
+    assert model.usage_.any(axis=0).all()
+    assert np.array_equal(
+        model.usage_counts_, [model.usage_[model.row_labels_ == k].sum(axis=0) for k in model.classes_]
+    )
+    model.summary()
+    model.predict(np.zeros((2, model.n_features_in_), dtype=bool)) if c > 1 else None
+
+
+# ---------------------------------------------------------------------- every moment
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_whenever_it_ends_in_memory_the_model_is_shown(looks, planted, limit):
+    model = CSalt(random_state=0, max_time=limit).fit(planted.X, planted.y)
+    assert_shown(model)
+    assert not model.finished_
+    assert ENDED_EARLY in model.summary().headline
+
+
+@pytest.mark.parametrize("parameters", [{"max_rank": 2}, {"n_restarts": 3}, {"n_restarts": 2, "n_jobs": 2}], ids=str)
+@pytest.mark.parametrize("limit", LIMITS[::6])
+def test_parameters_hold_whenever_it_ends(looks, planted, limit, parameters):
+    model = CSalt(random_state=0, max_time=limit, **parameters).fit(planted.X, planted.y)
+    assert_shown(model)
+    assert (~model.typical_).sum() <= parameters.get("max_rank", np.inf)
+
+
+@pytest.mark.parametrize("limit", LIMITS[::5])
+def test_whenever_it_ends_without_classes_the_model_is_shown(looks, planted, limit):
+    assert_shown(Primp(random_state=0, max_time=limit).fit(planted.X))
+
+
+@pytest.mark.parametrize("limit", [*range(1, 30, 3), *range(30, 500, 60)])
+@pytest.mark.parametrize("shape", ["wide", "tall"])
+def test_whenever_it_ends_in_blocks_the_model_is_shown(looks, small_samples, limit, shape):
+    sizes = (2000, [60, 60]) if shape == "wide" else (40, [900, 900])
+    made = make_planted(*sizes, rank=4, noise=0.05, random_state=2)
+    model = CSalt(random_state=0, max_time=limit).fit(made.X, made.y)
+    assert_shown(model)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 20])
+def test_the_published_algorithm_ends_with_the_best_so_far(looks, planted, limit):
+    model = CSalt(algorithm="paper", random_state=0, max_time=limit, max_iter=500).fit(planted.X, planted.y)
+    assert not model.finished_
+    assert model.description_length_ <= model.null_description_length_
+    assert ENDED_EARLY in str(model.summary())
+
+
+def test_more_time_finds_more(looks, planted):
+    models = [CSalt(random_state=0, max_time=limit).fit(planted.X, planted.y) for limit in (1, 10**9)]
+    assert models[0].description_length_ >= models[1].description_length_
+    assert [model.finished_ for model in models] == [False, True]
+
+
+@pytest.mark.parametrize("limit", [3, 40, 300])
+def test_the_same_number_of_looks_gives_the_same_model(looks, planted, limit):
+    one, other = (CSalt(random_state=0, max_time=limit).fit(planted.X, planted.y) for _ in range(2))
+    np.testing.assert_array_equal(one.usage_, other.usage_)
+    np.testing.assert_array_equal(one.components_, other.components_)
+
+
+# ---------------------------------------------------------------------- enough time
+
+
+@pytest.mark.parametrize("limit", [None, 1e9, float("inf")])
+@pytest.mark.parametrize("parameters", [{}, {"algorithm": "paper", "max_iter": 200}], ids=str)
+def test_a_limit_that_is_not_reached_changes_nothing(planted, limit, parameters):
+    alone = CSalt(random_state=0, **parameters).fit(planted.X, planted.y)
+    model = CSalt(random_state=0, max_time=limit, **parameters).fit(planted.X, planted.y)
+    assert model.finished_
+    np.testing.assert_array_equal(model.usage_, alone.usage_)
+    assert model.description_length_ == alone.description_length_
+    assert ENDED_EARLY not in model.summary().headline
+
+
+@pytest.mark.parametrize("limit", [700, 900])
+def test_with_a_checkpoint_runs_of_limited_time_end_with_the_whole_model(looks, monkeypatch, planted, limit, tmp_path):
+    monkeypatch.setattr("saltmine.checkpoint.INTERVAL", 0.0)
+    monkeypatch.setattr("saltmine.checkpoint.SHARE", 0.0)
+    path = tmp_path / "fit.ckpt"
+    alone = CSalt(random_state=0).fit(planted.X, planted.y)
+    finished = []
+    while not any(finished) and len(finished) < 20:
+        model = CSalt(random_state=0, checkpoint=path, max_time=limit).fit(planted.X, planted.y)
+        assert_shown(model)
+        assert path.exists() != model.finished_
+        finished.append(model.finished_)
+    assert 1 < len(finished) < 20
+    assert not path.exists()
+    np.testing.assert_array_equal(model.usage_, alone.usage_)
+    assert model.description_length_ == alone.description_length_
+
+
+# ---------------------------------------------------------------------- what users see
+
+
+@pytest.fixture
+def unfinished(looks, planted):
+    return CSalt(random_state=0, max_time=30).fit(planted.X, planted.y)
+
+
+def test_model_files_keep_the_mark(unfinished, planted, tmp_path):
+    unfinished.save(tmp_path / "model.salt")
+    again = load(tmp_path / "model.salt")
+    assert not again.finished_
+    assert again.max_time is None
+    assert ENDED_EARLY in again.summary().headline
+    CSalt(random_state=0).fit(planted.X, planted.y).save(tmp_path / "model.salt")
+    assert load(tmp_path / "model.salt").finished_
+
+
+def test_copies_keep_the_mark(unfinished):
+    assert not pickle.loads(pickle.dumps(unfinished)).finished_
+    assert clone(unfinished).max_time == 30
+    assert not hasattr(clone(unfinished), "finished_")
+    assert not hasattr(unfinished, "_deadline")
+
+
+def test_reports_say_it(unfinished, tmp_path):
+    page = tmp_path / "report.html"
+    unfinished.report(page)
+    assert ENDED_EARLY in page.read_text()
+
+
+@pytest.fixture
+def table(tmp_path, planted):
+    lines = [",".join(["class", *(f"c{j}" for j in range(planted.X.shape[1]))])]
+    cells = planted.X.astype(int).astype(str)
+    lines += [",".join([f"k{label}", *row]) for label, row in zip(planted.y, cells, strict=True)]
+    (tmp_path / "table.csv").write_text("\n".join(lines))
+    return tmp_path / "table.csv"
+
+
+def test_the_command_line_says_it(looks, table, tmp_path):
+    fit = "fit", table, "--target", "class", "-q", "-o", tmp_path / "out", "--max-time", "30"
+    result = run(*fit)
+    assert result.exit_code == 0, result.output
+    assert " ".join(ENDED_EARLY.split()) in " ".join(result.stdout.split())
+    written = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert written["finished"] is False
+    assert ENDED_EARLY in written["headline"]
+    printed = json.loads(run(*fit, "--json").stdout)
+    assert printed["finished"] is False
+    assert json.loads(run(*fit[:-2], "--json").stdout)["finished"] is True
+
+
+def test_the_command_line_keeps_the_checkpoint_of_a_search_that_ended_early(looks, table, tmp_path):
+    path = tmp_path / "fit.ckpt"
+    fit = "fit", table, "--target", "class", "-q", "-o", tmp_path / "out", "--checkpoint", path
+    assert run(*fit, "--max-time", "30").exit_code == 0
+    assert path.exists()
+    assert run(*fit).exit_code == 0
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), "long", True])
+@pytest.mark.parametrize("make", [CSalt, Primp, DiffNorm])
+def test_what_is_no_time_is_refused(planted, make, value):
+    with pytest.raises(ValueError, match="max_time must be a number of seconds above 0, or None, not"):
+        make(max_time=value).fit(planted.X, planted.y)
+
+
+def test_the_command_line_refuses_what_is_no_time(table):
+    assert "--max-time" in run("fit", table, "--target", "class", "--max-time", "0").stderr
+    line = refused("fit", table, "--target", "class", "-q", "--max-time", "3", "--method", "asso")
+    assert "--max-time is not for asso but for csalt, paper, primp, diffnorm; leave it out." in line
+
+
+def test_comparisons_limit_every_method_that_has_a_limit(looks, planted):
+    found = compare(planted.X, planted.y, ["csalt", "primp", "diffnorm", "asso"], max_time=5)
+    assert [model.finished_ for model in found.models.values()] == [False, False, False, True]
