@@ -5,6 +5,10 @@
 
 #include "weigh.hpp"
 
+#if defined(__AVX512VPOPCNTDQ__)
+#include <immintrin.h>
+#endif
+
 namespace saltmine {
 
 namespace {
@@ -12,7 +16,26 @@ namespace {
 // f must fall by more than this from turn to turn.
 constexpr double LEAST_STEP = 1e-9;
 
+// Words of a column that are read at once, and what the rest of the work on an item is worth in items of rows.
+constexpr Int WORDS_AT_ONCE = 8, WORK_OF_ITEM = 4;
+
 double log_of(double value) { return std::log(value); }
+
+// In which of so many words more than half of the open cells of the rows are ones.
+unsigned paying_words(const Word* rows, const Word* covered, const Word* columns) {
+#if defined(__AVX512VPOPCNTDQ__)
+    __m512i open = _mm512_andnot_si512(_mm512_loadu_si512(covered), _mm512_loadu_si512(rows));
+    __m512i ones = _mm512_popcnt_epi64(_mm512_and_si512(open, _mm512_loadu_si512(columns)));
+    return _mm512_cmpgt_epi64_mask(_mm512_add_epi64(ones, ones), _mm512_popcnt_epi64(open));
+#else
+    unsigned paying = 0;
+    for (Int k = 0; k < WORDS_AT_ONCE; ++k) {
+        Word open = rows[k] & ~covered[k];
+        paying |= static_cast<unsigned>(2 * count_ones(open & columns[k]) > count_ones(open)) << k;
+    }
+    return paying;
+#endif
+}
 
 // An item in the rows of one class: what a covered one saves there, and where it is counted.
 struct Term {
@@ -68,8 +91,8 @@ void choose_rows(const Model& model, const Items& items, const std::vector<Int>&
     }
 }
 
-PatternFit::PatternFit(const Model& model)
-    : data_(model.data), carriers_(data_->n_classes()), some_(data_->n_classes()), may_alter_(data_->n_classes()) {}
+PatternFit::PatternFit(const Model& model, const RowItems& row_items)
+    : data_(model.data), row_items_(&row_items), carriers_(data_->n_classes()), some_(data_->n_classes()), may_alter_(data_->n_classes()) {}
 
 // ---------------------------------------------------------------------- items
 
@@ -95,29 +118,94 @@ void PatternFit::count_item(const Word* column, const Word* covered, Take take) 
     }
 }
 
-void PatternFit::find_candidates(const Model& model) {
-    candidates_.clear();
-    Int n_words = data_->n_words();
-    std::size_t n_parts = parts_.size();
+void PatternFit::add_if_it_pays(const Model& model, Int i) {
+    std::size_t n_parts = parts_.size(), at = candidates_.size;
     std::vector<Int>&ones = candidates_.open_ones, &zeros = candidates_.open_zeros;
-    std::size_t at = 0;
-    for (Int i = 0; i < data_->n_items(); ++i) {
-        if (ones.size() < at + n_parts) {
-            ones.resize(2 * (at + n_parts));
-            zeros.resize(2 * (at + n_parts));
+    if (ones.size() < at + n_parts) {
+        ones.resize(2 * (at + n_parts));
+        zeros.resize(2 * (at + n_parts));
+    }
+    bool pays = false;
+    const Word* covered = model.covered.data() + i * data_->n_words();
+    count_item(data_->column(i), covered, [&](std::size_t k, Int open_ones, Int open) {
+        ones[at + k] = open_ones;
+        zeros[at + k] = open - open_ones;
+        pays |= 2 * open_ones > open;
+    });
+    if (!pays) return;
+    candidates_.numbers.push_back(static_cast<std::int32_t>(i));
+    candidates_.size += n_parts;
+}
+
+// Whether it is less work to look at the items of these rows than to read the columns.
+bool PatternFit::rows_are_short() const {
+    if (!row_items_->are_there()) return false;
+    Int n_words = static_cast<Int>(words_.size());
+    Int left = data_->n_items() * (WORK_OF_ITEM + n_words / WORDS_AT_ONCE);
+    if (has_one_word_per_class()) left = data_->columns.size() / WORDS_AT_ONCE;
+    for (std::int32_t w : words_) {
+        for (Word rows = now_[w]; rows != 0; rows &= rows - 1) left -= row_items_->count(64 * w + lowest_one(rows));
+        if (left < 0) return false;
+    }
+    return true;
+}
+
+// Look at the items that the rows have: enough of them, however many of their cells others cover.
+void PatternFit::find_by_rows(const Model& model) {
+    likely_.clear();
+    ones_.resize(data_->n_items());
+    for (const Segment& part : parts_) {
+        Int used = 0;
+        for (Int j = part.begin; j < part.end; ++j) {
+            Int w = words_[j];
+            auto weight = static_cast<std::int32_t>(data_->row_weights[w]);
+            used += weight * count_ones(now_[w]);
+            for (Word rows = now_[w]; rows != 0; rows &= rows - 1) {
+                Int place = 64 * w + lowest_one(rows);
+                for (const std::int32_t* i = row_items_->begin(place); i != row_items_->end(place); ++i) {
+                    if (ones_[*i] == 0) met_.push_back(*i);
+                    ones_[*i] += weight;
+                }
+            }
         }
-        bool pays = false;
-        count_item(data_->column(i), model.covered.data() + i * n_words, [&](std::size_t k, Int open_ones, Int open) {
-            ones[at + k] = open_ones;
-            zeros[at + k] = open - open_ones;
-            pays |= 2 * open_ones > open;
-        });
-        if (pays) {
-            candidates_.numbers.push_back(static_cast<std::int32_t>(i));
-            at += n_parts;
+        for (std::int32_t i : met_) {
+            if (2 * ones_[i] > used - (model.n_rows() - model.open_size[i])) likely_.push_back(i);
+            ones_[i] = 0;
+        }
+        met_.clear();
+    }
+    std::sort(likely_.begin(), likely_.end());
+    likely_.erase(std::unique(likely_.begin(), likely_.end()), likely_.end());
+    for (std::int32_t i : likely_) add_if_it_pays(model, i);
+}
+
+// Look at the words of several items at a time, where no class has rows in more than one.
+void PatternFit::find_by_words(const Model& model) {
+    Int n_words = data_->n_words(), size = data_->columns.size(), last = -1, at = 0;
+    repeated_.resize(WORDS_AT_ONCE * n_words);
+    for (std::size_t j = 0; j < repeated_.size(); ++j) repeated_[j] = now_[j % n_words];
+    for (; at + WORDS_AT_ONCE <= size; at += WORDS_AT_ONCE) {
+        unsigned paying = paying_words(repeated_.data() + at % (WORDS_AT_ONCE * n_words), model.covered.data() + at,
+                                       data_->columns.data + at);
+        for (; paying != 0; paying &= paying - 1) {
+            Int i = (at + lowest_one(paying)) / n_words;
+            if (i > last) add_if_it_pays(model, i);
+            last = i;
         }
     }
-    candidates_.ones.assign(candidates_.numbers.size() * n_parts, -1);
+    for (Int i = std::max(last + 1, at / n_words); i < data_->n_items(); ++i) add_if_it_pays(model, i);
+}
+
+void PatternFit::find_candidates(const Model& model) {
+    candidates_.clear();
+    if (rows_are_short()) {
+        find_by_rows(model);
+    } else if (has_one_word_per_class()) {
+        find_by_words(model);
+    } else {
+        for (Int i = 0; i < data_->n_items(); ++i) add_if_it_pays(model, i);
+    }
+    candidates_.ones.assign(candidates_.numbers.size() * parts_.size(), -1);
 }
 
 ItemCells PatternFit::cells_of(std::size_t candidate) const {
@@ -146,12 +234,14 @@ void PatternFit::choose_items(const Model& model, double log_total, double densi
     carry_.clear();
     for (std::size_t candidate = 0; candidate < candidates_.numbers.size(); ++candidate) {
         Int i = candidates_.numbers[candidate];
-        double background = model.background(i);
-        Ratio ratio = density > 0.0 ? log_likelihood_ratio(background, density) : Ratio{};
-        double least = evidence_to_join(costs.codes[i], background, n_items);
-        ItemTerms terms{costs.counted, cross, costs.codes[i], log_total, model.errors[i], ratio, least};
+        ItemTerms terms{costs.counted, cross, costs.codes[i], log_total, model.errors[i], {}, 0.0};
         ItemCells cells = cells_of(candidate);
-        if (!may_join(terms, cells, k)) continue;
+        // Logarithms are only taken where they matter.
+        if (!may_pay(terms, cells, k)) continue;
+        double background = model.background(i);
+        if (density > 0.0) terms.ratio = log_likelihood_ratio(background, density);
+        terms.least = evidence_to_join(costs.codes[i], background, n_items);
+        if (!may_show(terms, cells, k)) continue;
         if (k > 1) count_ones_of(candidate);
         auto* carriers = reinterpret_cast<bool*>(carriers_.data());
         auto* may_alter = reinterpret_cast<const bool*>(may_alter_.data());

@@ -3,6 +3,7 @@
 
 #include "item_choice.hpp"
 #include "model.hpp"
+#include "row_items.hpp"
 
 namespace saltmine {
 
@@ -15,7 +16,7 @@ struct FitRule {
 
 class PatternFit {
 public:
-    explicit PatternFit(const Model& model);
+    PatternFit(const Model& model, const RowItems& row_items);
 
     // f with the pattern in the empty slot s; infinite where nothing is left. Rows and items are in the members then.
     double fit(const Model& model, Int s, const std::vector<Word>& start, const FitRule& rule);
@@ -31,10 +32,12 @@ private:
     struct Candidates {
         std::vector<std::int32_t> numbers;
         std::vector<Int> open_ones, open_zeros, ones;
+        std::size_t size = 0;  // of the counts
         void clear() {
             // The counts keep their memory and are written over.
             numbers.clear();
             ones.clear();
+            size = 0;
         }
     };
     // An item that was chosen: its place among the candidates, and its errors.
@@ -44,6 +47,7 @@ private:
     };
 
     const Data* data_;
+    const RowItems* row_items_;
     std::vector<Word> now_;               // rows of this turn
     std::vector<std::int32_t> words_;     // those with rows
     std::vector<Segment> parts_;          // of the classes with rows
@@ -53,8 +57,16 @@ private:
     std::vector<std::uint8_t> carry_;     // (chosen, k)
     Items items_;                         // the chosen ones, in all classes
     std::vector<std::uint8_t> carriers_, some_, may_alter_;
+    // Scratch of the search for candidates: ones of every item, (n,), all zero in between, and items that have any.
+    std::vector<std::int32_t> ones_, met_, likely_;
+    std::vector<Word> repeated_;
 
     void find_candidates(const Model& model);
+    void add_if_it_pays(const Model& model, Int i);
+    bool has_one_word_per_class() const { return words_.size() == parts_.size(); }
+    bool rows_are_short() const;
+    void find_by_rows(const Model& model);
+    void find_by_words(const Model& model);
     template <class Take>
     void count_item(const Word* column, const Word* covered, Take take) const;
     void choose_items(const Model& model, double log_total, double density, Int n_items);

@@ -397,7 +397,7 @@ private:
 
     bool* carriers() { return reinterpret_cast<bool*>(carriers_.data()); }
 
-    // Whether any choice of classes may shorten f, as may_join asks first; logarithms are only taken where they matter.
+    // Whether any choice of classes may shorten f, as may_pay and may_show ask first; logarithms are only taken where they matter.
     bool may_shorten() const {
         Int most = 0;
         for (Int a = 0; a < item_.n_classes(); ++a) most += std::max(item_.open_ones[a] - item_.open_zeros[a], Int{0});

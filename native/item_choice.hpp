@@ -38,20 +38,25 @@ inline double difference(const ItemCells& cells, Int c, const bool* some) {
     return together - rate_length(ones, zeros) - rate_length(other_ones, other_zeros);
 }
 
-// Whether any choice of classes may pay for an item and show enough: few items get further.
-inline bool may_join(const ItemTerms& item, const ItemCells& cells, Int c) {
+// Whether any choice of classes may pay for an item: few get further.
+inline bool may_pay(const ItemTerms& item, const ItemCells& cells, Int c) {
     Int most = 0;
+    for (Int a = 0; a < c; ++a) most += std::max(cells.gain(a), Int{0});
+    if (most <= 0) return false;
+    double saved = item_length(item.counted, item.code, item.errors, item.log_total) -
+                   item_length(item.counted, item.code, item.errors - most, item.log_total);
+    return saved > item.code - EVEN;
+}
+
+// Whether any choice of classes may show enough.
+inline bool may_show(const ItemTerms& item, const ItemCells& cells, Int c) {
     double at_most = 0.0;
     for (Int a = 0; a < c; ++a) {
-        most += std::max(cells.gain(a), Int{0});
         double shown = cells.open_ones[a * cells.step] * item.ratio.for_one +
                        cells.open_zeros[a * cells.step] * item.ratio.for_zero;
         at_most += std::max(shown, 0.0);
     }
-    if (most <= 0) return false;
-    double saved = item_length(item.counted, item.code, item.errors, item.log_total) -
-                   item_length(item.counted, item.code, item.errors - most, item.log_total);
-    return saved > item.code - EVEN && at_most >= item.least;
+    return at_most >= item.least;
 }
 
 // Choose the classes that carry an item, (c,), by what shortens f most; return the errors with the pattern. ``some`` is
@@ -69,7 +74,7 @@ inline Int choose_carriers(const ItemTerms& item, const ItemCells& cells, Int c,
         saved += cells.gain(a);
         evidence += shown(a);
     }
-    if (!may_join(item, cells, c)) return left;
+    if (!may_pay(item, cells, c) || !may_show(item, cells, c)) return left;
     auto length_with = [&](Int errors) { return item_length(item.counted, item.code, errors, item.log_total); };
     double best = length_with(item.errors);
     double length = length_with(item.errors - saved) + item.code;

@@ -44,7 +44,7 @@ Rows joined(const Rows& one, const Rows& other) {
 
 Search::Search(std::shared_ptr<const Problem> problem, Int n_slots)
     : model(problem->data, problem->item_counts, n_slots), length(model.length()), problem_(std::move(problem)),
-      fitting_(model) {}
+      fitting_(model, problem_->row_items) {}
 
 // ---------------------------------------------------------------------- one exchange
 
@@ -129,6 +129,31 @@ bool Search::replace(const std::vector<Int>& old, const std::vector<Rows>& start
     }
     for (Int s : made) {
         if (model.slots[s].used > 0) model.take_out(s);
+    }
+    model.restore(kept);
+    length = before;
+    return false;
+}
+
+// Put one pattern in the place of two, from the first of these starts that makes f fall.
+bool Search::replace_two(Int s, Int t, const std::vector<Rows>& starts) {
+    double before = length;
+    Backup kept = model.keep({s, t});
+    for (Int old : {s, t}) {
+        model.take_out(old);
+        model.slots[old].sort = FREE;
+        std::fill(model.slots[old].alike.begin(), model.slots[old].alike.end(), 0);
+    }
+    for (const Rows& start : starts) {
+        if (!fit(s, start, before - LEAST)) continue;
+        bool is_there = keep_shown(s);
+        update();
+        if (is_there && length < before - LEAST) {
+            ++model.n_changes;
+            return true;
+        }
+        if (model.slots[s].used > 0) model.take_out(s);
+        std::fill(model.slots[s].alike.begin(), model.slots[s].alike.end(), 0);
     }
     model.restore(kept);
     length = before;
@@ -318,8 +343,7 @@ Attempt Search::attempt_on(const std::vector<Int>& patterns) const {
 
 bool Search::try_merge(Int s, Int t, double similar) {
     Rows one = model.slots[s].rows, other = model.slots[t].rows;
-    return replace({s, t}, {joined(one, other)}) || replace({s, t}, {one}) || replace({s, t}, {other}) ||
-           (similar >= LOOK_AHEAD && try_without(smaller(s, t)));
+    return replace_two(s, t, {joined(one, other), one, other}) || (similar >= LOOK_AHEAD && try_without(smaller(s, t)));
 }
 
 // Drop a pattern and let those that share its rows or items take over, before f is compared.
@@ -479,7 +503,7 @@ void Search::screen(Team& team, Matrix<const Word> starts, Array<double> lengths
     std::fill(lengths.begin(), lengths.end(), INF);
     std::fill(evidence.begin(), evidence.end(), -INF);
     team.run([&](Int thread) {
-        PatternFit fitting(model);
+        PatternFit fitting(model, problem_->row_items);
         for (Int k = next++; k < starts.shape[0] && !ended; k = next++) {
             if (thread == 0) {
                 try {

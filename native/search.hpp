@@ -35,6 +35,8 @@ struct Problem {
     // Odds of a one in every row, and their logarithms, (64 W,), for the typical row: small rows count as usual ones,
     // as others may be large only by other patterns.
     std::vector<double> typical_odds, typical_shifts;
+
+    RowItems row_items;
 };
 
 // How patterns are replaced.
@@ -100,6 +102,7 @@ private:
     bool keep_shown(Int s);
     bool refit_one(Int s, bool trim);
     Attempt attempt_on(const std::vector<Int>& patterns) const;
+    bool replace_two(Int s, Int t, const std::vector<Rows>& starts);
     bool try_merge(Int s, Int t, double similar);
     bool try_split(Int s);
     bool split_one(Int s, Int a);

@@ -16,15 +16,16 @@ struct Engine {
 
 Items items_from(const Model& model, Matrix<const bool> carry) {
     Items items;
-    Int c = carry.shape[0], words = model.class_words();
-    for (Int i = 0; i < carry.shape[1]; ++i) {
-        std::vector<Word> carriers(words);
-        for (Int a = 0; a < c; ++a) carriers[a / 64] |= static_cast<Word>(carry(a, i)) << (a % 64);
-        bool any = false;
-        for (Word word : carriers) any |= word != 0;
-        if (!any) continue;
+    Int c = carry.shape[0], n = carry.shape[1], words = model.class_words();
+    for (Int i = 0; i < n; ++i) {
+        const bool* of_item = carry.data + i;
+        Int first = 0;
+        while (first < c && !of_item[first * n]) ++first;
+        if (first == c) continue;
         items.numbers.push_back(static_cast<std::int32_t>(i));
-        items.carriers.insert(items.carriers.end(), carriers.begin(), carriers.end());
+        items.carriers.resize(items.carriers.size() + words);
+        Word* carriers = items.carriers.data() + items.carriers.size() - words;
+        for (Int a = first; a < c; ++a) carriers[a / 64] |= static_cast<Word>(of_item[a * n]) << (a % 64);
     }
     return items;
 }
