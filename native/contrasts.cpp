@@ -1,6 +1,5 @@
 #include "contrasts.hpp"
 
-#include <atomic>
 #include <map>
 #include <numeric>
 
@@ -72,15 +71,6 @@ std::vector<Int> first_items(const Data& data, const ClassDifferences& differenc
     items.resize(MAX_FIRST);
     std::sort(items.begin(), items.end());
     return items;
-}
-
-// Call job(k) for every k below count, side by side; whoever is done takes the next.
-template <class Job>
-void share_out(Team& team, std::size_t count, Job job) {
-    std::atomic<std::size_t> next{0};
-    team.run([&](Int) {
-        for (std::size_t k = next++; k < count; k = next++) job(k);
-    });
 }
 
 }  // namespace

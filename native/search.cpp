@@ -492,6 +492,21 @@ bool Search::add_fixed(const Items& items, Rows start) {
     return false;
 }
 
+bool Search::grow(Team& team, const std::vector<Rows>& starts, Int limit) {
+    std::vector<std::size_t> places(starts.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    bool changed = false;
+    in_order(
+        team, places, [&](std::size_t) { return count_found() < limit; }, [](std::size_t) {},
+        [&](Search& on, std::size_t k) {
+            Exchange how;
+            how.test = true;
+            return on.replace({}, {starts[k]}, how);
+        },
+        [&](std::size_t) { changed = true; });
+    return changed;
+}
+
 void Search::screen(Team& team, Matrix<const Word> starts, Array<double> lengths, Array<double> evidence) {
     model.make_room(1);
     Int s = model.first_empty(), c = problem_->data.n_classes();

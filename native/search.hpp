@@ -73,6 +73,10 @@ public:
     void fit_rows(Int s, const Items& items, Rows& rows);
     // f with every start as a new pattern on its own; and if it is below the present f, the evidence for it.
     void screen(Team& team, Matrix<const Word> starts, Array<double> lengths, Array<double> evidence);
+    // Add patterns from these starts, one after the other, where they are shown, while there are fewer than the limit.
+    bool grow(Team& team, const std::vector<Rows>& starts, Int limit);
+    // Put the patterns back one by one, each tested given those before it; those that never pass are gone.
+    bool drop_unsupported(Team& team);
 
     // ---- tests
     bool is_typical_row(Int s) const;
@@ -80,6 +84,9 @@ public:
     double item_choice(const Items& items) const;
     double use_evidence(const Items& items, Int used) const;
     double pattern_evidence(Int s) const;
+    double evidence_with(const Rows& rows, const Items& items) const;  // of a pattern that is not there
+    bool adds(Int s, Int a) const;
+    Int count_found() const;
     double evidence_of(const Rows& rows, const Items& items, Int s, bool as_typical) const;
     std::vector<double> use_log_p(const Items& items, Int used) const;
     std::vector<double> added_log_p(Int s) const;

@@ -94,10 +94,6 @@ void search_carry(Engine* engine, Int s, Matrix<bool> carry) {
 
 Int search_version(Engine* engine, Int s) { return static_cast<Int>(engine->search.model.slots[s].version); }
 
-void search_set_version(Engine* engine, Int s, Int version) {
-    engine->search.model.slots[s].version = static_cast<Word>(version);
-}
-
 Int search_sort(Engine* engine, Int s) { return engine->search.model.slots[s].sort; }
 
 void search_set_sort(Engine* engine, Int s, Int sort) {
@@ -161,6 +157,16 @@ void search_screen(Engine* engine, Matrix<const Word> starts, Array<double> leng
     engine->search.screen(engine->team, starts, lengths, evidence);
 }
 
+bool search_grow(Engine* engine, Matrix<const Word> starts, Int limit) {
+    std::vector<Rows> from;
+    for (Int k = 0; k < starts.shape[0]; ++k) from.push_back(rows_from(starts.at(k)));
+    return engine->search.grow(engine->team, from, limit);
+}
+
+bool search_drop_unsupported(Engine* engine) { return engine->search.drop_unsupported(engine->team); }
+
+Int search_count_found(Engine* engine) { return engine->search.count_found(); }
+
 // ---------------------------------------------------------------------- tests
 
 bool search_is_typical(Engine* engine, Int s) { return engine->search.is_typical_row(s); }
@@ -169,11 +175,41 @@ double search_together(Engine* engine, Int s, Array<const Word> among) {
     return engine->search.together(s, rows_from(among));
 }
 
-double search_pattern_evidence(Engine* engine, Int s) { return engine->search.pattern_evidence(s); }
+void search_pattern_evidence(Engine* engine, Array<const Int> patterns, Array<double> evidence) {
+    share_out(engine->team, patterns.size(), [&](std::size_t k) {
+        evidence[k] = engine->search.pattern_evidence(patterns[k]);
+    });
+}
 
 // The evidence that the items of a pattern which is not there would go together.
 double search_evidence_of(Engine* engine, Array<const Word> rows, Matrix<const bool> carry) {
     return engine->search.evidence_of(rows_from(rows), items_from(engine->search.model, carry), -1, false);
+}
+
+// Whether every class has items in these patterns that not all have, (k, c).
+void search_adds(Engine* engine, Array<const Int> patterns, Matrix<bool> adds) {
+    for (Int k = 0; k < patterns.size(); ++k) {
+        for (Int a = 0; a < adds.shape[1]; ++a) adds(k, a) = engine->search.adds(patterns[k], a);
+    }
+}
+
+// The evidence that the items of these patterns go together, (k,), and tests of their use by every class, (k, c).
+void search_use(Engine* engine, Array<const Int> patterns, Array<double> together, Matrix<double> use) {
+    const Search& search = engine->search;
+    share_out(engine->team, patterns.size(), [&](std::size_t k) {
+        const Pattern& pattern = search.model.slots[patterns[k]];
+        together[k] = search.together(patterns[k], pattern.rows);
+        std::vector<double> log_p = search.use_log_p(pattern.items, pattern.used);
+        std::copy(log_p.begin(), log_p.end(), &use(k, 0));
+    });
+}
+
+// Tests of what every class adds to these patterns, (k, c).
+void search_added(Engine* engine, Array<const Int> patterns, Matrix<double> added) {
+    share_out(engine->team, patterns.size(), [&](std::size_t k) {
+        std::vector<double> log_p = engine->search.added_log_p(patterns[k]);
+        std::copy(log_p.begin(), log_p.end(), &added(k, 0));
+    });
 }
 
 double search_item_choice(Engine* engine, Int s) {
@@ -183,13 +219,6 @@ double search_item_choice(Engine* engine, Int s) {
 double search_use_evidence(Engine* engine, Matrix<const bool> carry, Int used) {
     return engine->search.use_evidence(items_from(engine->search.model, carry), used);
 }
-
-std::vector<double> search_use_log_p(Engine* engine, Int s) {
-    const Pattern& pattern = engine->search.model.slots[s];
-    return engine->search.use_log_p(pattern.items, pattern.used);
-}
-
-std::vector<double> search_added_log_p(Engine* engine, Int s) { return engine->search.added_log_p(s); }
 
 std::vector<Word> search_carriers(Engine* engine, Int s) {
     const Pattern& pattern = engine->search.model.slots[s];
@@ -220,7 +249,6 @@ SALTMINE_EXPORT(search_take_out)
 SALTMINE_EXPORT(search_rows)
 SALTMINE_EXPORT(search_carry)
 SALTMINE_EXPORT(search_version)
-SALTMINE_EXPORT(search_set_version)
 SALTMINE_EXPORT(search_sort)
 SALTMINE_EXPORT(search_set_sort)
 SALTMINE_EXPORT(search_set_alike)
@@ -238,13 +266,17 @@ SALTMINE_EXPORT(search_replace)
 SALTMINE_EXPORT(search_add_fixed)
 SALTMINE_EXPORT(search_fit_rows)
 SALTMINE_EXPORT(search_screen)
+SALTMINE_EXPORT(search_grow)
+SALTMINE_EXPORT(search_drop_unsupported)
+SALTMINE_EXPORT(search_count_found)
 SALTMINE_EXPORT(search_is_typical)
 SALTMINE_EXPORT(search_together)
 SALTMINE_EXPORT(search_pattern_evidence)
 SALTMINE_EXPORT(search_evidence_of)
+SALTMINE_EXPORT(search_adds)
+SALTMINE_EXPORT(search_use)
+SALTMINE_EXPORT(search_added)
 SALTMINE_EXPORT(search_item_choice)
 SALTMINE_EXPORT(search_use_evidence)
-SALTMINE_EXPORT(search_use_log_p)
-SALTMINE_EXPORT(search_added_log_p)
 SALTMINE_EXPORT(search_carriers)
 SALTMINE_EXPORT(search_touched)

@@ -174,6 +174,70 @@ double Search::pattern_evidence(Int s) const {
     return shown >= -problem_->log_alpha ? shown : std::max(shown, use_evidence(pattern.items, pattern.used));
 }
 
+double Search::evidence_with(const Rows& rows, const Items& items) const {
+    double together = evidence_of(rows, items, -1, false);
+    return together >= -problem_->log_alpha ? together : std::max(together, use_evidence(items, model.count_rows(rows)));
+}
+
+// Whether a class has items in a pattern that not all have.
+bool Search::adds(Int s, Int a) const {
+    const Items& items = model.slots[s].items;
+    for (std::size_t k = 0; k < items.size(); ++k) {
+        if (model.carries(items, k, a) && !model.all_carry(items, k)) return true;
+    }
+    return false;
+}
+
+Int Search::count_found() const {
+    Int count = 0;
+    for (Int s : model.patterns()) count += !is_typical_row(s);
+    return count;
+}
+
+// Patterns that are only shown given each other explain nothing: every one makes its items look rare in the cells that
+// it leaves to the others. So does the typical row, which is no evidence for anything and comes back last: rows that do
+// not use it have more of everything else.
+bool Search::drop_unsupported(Team& team) {
+    struct Kept {
+        Int s;
+        Rows rows;
+        Items items;
+        Word version;
+        double shown;
+    };
+    std::vector<Kept> waiting, typical;
+    for (Int s : model.patterns()) {
+        const Pattern& pattern = model.slots[s];
+        (is_typical_row(s) ? typical : waiting).push_back({s, pattern.rows, pattern.items, pattern.version, 0.0});
+    }
+    for (Int s : model.patterns()) model.take_out(s);
+    auto put_back = [&](const Kept& kept) {
+        model.put(kept.s, kept.rows, kept.items);
+        // What was tried on it in vain is not tried again.
+        model.slots[kept.s].version = kept.version;
+    };
+    share_out(team, waiting.size(), [&](std::size_t k) {
+        waiting[k].shown = evidence_with(waiting[k].rows, waiting[k].items);
+    });
+    std::stable_sort(waiting.begin(), waiting.end(),
+                     [](const Kept& one, const Kept& other) { return one.shown > other.shown; });
+    for (std::size_t asked = waiting.size() + 1; !waiting.empty() && asked != waiting.size();) {
+        asked = waiting.size();
+        std::vector<Kept> left;
+        for (Kept& kept : waiting) {
+            if (evidence_with(kept.rows, kept.items) >= -problem_->log_alpha) {
+                put_back(kept);
+            } else {
+                left.push_back(std::move(kept));
+            }
+        }
+        waiting = std::move(left);
+    }
+    for (const Kept& kept : typical) put_back(kept);
+    update();
+    return !waiting.empty();
+}
+
 // The rows that a pattern would shorten if there were no other, by the items that all classes carry.
 Rows Search::carriers(const Items& items, Int used) const {
     const Data& data = problem_->data;

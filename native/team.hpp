@@ -1,6 +1,7 @@
 // Threads that wait for work, and do it side by side with the one that asks.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -87,5 +88,14 @@ private:
         }
     }
 };
+
+// Call job(k) for every k below count, side by side; whoever is done takes the next.
+template <class Job>
+void share_out(Team& team, std::size_t count, Job job) {
+    std::atomic<std::size_t> next{0};
+    team.run([&](Int) {
+        for (std::size_t k = next++; k < count; k = next++) job(k);
+    });
+}
 
 }  // namespace saltmine

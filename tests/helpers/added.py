@@ -11,11 +11,16 @@ from saltmine.solver.local_search import LocalSearch
 
 def ask_as_blocks_do(monkeypatch):
     """Let searches in memory test what classes add as blocks do, which do not shuffle labels; moves still do."""
-    monkeypatch.setattr(LocalSearch, "added_log_p", by_simes)
+    monkeypatch.setattr(LocalSearch, "added_log_p", of_all)
+
+
+def of_all(local, patterns):
+    """Stand in for `LocalSearch.added_log_p` where a model in memory is compared with one in blocks."""
+    return np.array([by_simes(local, s) for s in patterns]).reshape(len(patterns), len(local.bits.blocks))
 
 
 def by_simes(local, s):
-    """Stand in for `LocalSearch.added_log_p` where a model in memory is compared with one in blocks."""
+    """Test what every class adds to one pattern, (c,)."""
     bits, carry = local.bits, local.carry(s)
     numbers = np.repeat(np.arange(len(bits.blocks)), [block.stop - block.start for block in bits.blocks])
     # As often as they occur in the input.

@@ -215,7 +215,7 @@ def test_what_classes_add_is_tested_on_the_cells_of_carriers(weighted, density):
             local.log_alpha,
             None if may_shuffle else int(case.weights.items[~shared].sum()),
         )
-        np.testing.assert_allclose(local.added_log_p(0), expected)
+        np.testing.assert_allclose(local.added_log_p([0])[0], expected)
         shuffled += may_shuffle
         clear += (expected < local.log_alpha).any()
     assert clear

@@ -553,8 +553,8 @@ def test_the_filter_and_the_table_agree_also_where_items_were_chosen_by_labels()
     both = BitMatrix(np.hstack([matrix, more]), bits.blocks)
     local = LocalSearch(both, BinaryModel(X, V, np.column_stack([model.Y, more[:, :3].all(axis=1)])))
     assert local.together(3) < 0 < local.pattern_evidence(3)
-    use = local._use_log_p(3).min()
-    added = local.added_log_p(0)[0]
+    use = local.use_log_p([3])[1][0].min()
+    added = local.added_log_p([0])[0][0]
     # What it pays makes it the less clear one of the two.
     assert use < added < use + local.item_choice(3)
     found = score_model(both, local.model()).alteration_evidence[0, 0]
@@ -811,7 +811,7 @@ def altered_case(rates, seed=0, sizes=(150, 150)):
 def test_items_that_classes_have_alike_are_shared(refit):
     bits, model, _ = altered_case([0.8, 0.8])
     local = LocalSearch(bits, model)
-    assert local.added_log_p(0)[0] > local.log_alpha
+    assert local.added_log_p([0])[0][0] > local.log_alpha
     if refit:
         local.refit()
     else:
@@ -825,8 +825,8 @@ def test_items_that_classes_have_alike_are_shared(refit):
 def test_items_that_a_class_adds_stay_its_own(refit):
     bits, model, _ = altered_case([0.9, 0.05])
     local = LocalSearch(bits, model)
-    assert local.added_log_p(0)[0] < 2 * local.log_alpha
-    assert local.added_log_p(0)[1] == 0.0
+    assert local.added_log_p([0])[0][0] < 2 * local.log_alpha
+    assert local.added_log_p([0])[0][1] == 0.0
     if refit:
         local.refit()
     else:

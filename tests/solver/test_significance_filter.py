@@ -101,7 +101,8 @@ def test_all_models_show_the_same_evidence(make, seed):
         expected = [getattr(local, name)(s) for s in on]
         np.testing.assert_allclose([getattr(other, name)(s) for s in on], expected, err_msg=name)
     np.testing.assert_array_equal(added_by(other)[on], added_by(local)[on])
-    np.testing.assert_allclose(choices_to_pay(other, on), choices_to_pay(local, on))
+    together = [local.together(s) for s in on]
+    np.testing.assert_allclose(choices_to_pay(other, on, together), choices_to_pay(local, on, together))
 
 
 @others

@@ -59,8 +59,9 @@ def test_they_run_in_threads_of_their_own_the_first_in_the_one_that_asks(data, m
     seen, begin = [], Start.begin
     monkeypatch.setattr(Start, "begin", lambda self, *args: seen.append(threading.get_ident()) or begin(self, *args))
     run(data, 2, SEEDS[:3])
+    assert len(seen) == 3
     assert len(set(seen)) == 2
-    assert seen.count(threading.get_ident()) == 2
+    assert threading.get_ident() in seen
     seen.clear()
     run(data, 1, SEEDS[:3])
     assert set(seen) == {threading.get_ident()}
@@ -100,7 +101,7 @@ def test_an_interrupted_or_failed_start_ends_the_others(data, monkeypatch, faili
     monkeypatch.setattr(Start, "begin", fail)
     with pytest.raises(problem, match="stop"):
         run(data, 2)
-    assert len(cancelled) == 2
+    assert len(set(cancelled)) >= 2
     assert all(deadline.is_over() for deadline in cancelled)
     assert not any(thread.name.startswith("saltmine-start") for thread in threading.enumerate())
 

@@ -403,8 +403,8 @@ def test_a_tall_model_agrees_with_a_local_search_that_holds_all_rows(data, in_bl
             assert tall_model.item_choice(k) == pytest.approx(whole.item_choice(s))
             use, added, adding = (test(k) for test in (tall_model.use_log_p, tall_model.added_log_p, tall_model.adding))
             np.testing.assert_array_equal(adding, adds[:, s])
-            np.testing.assert_allclose(use, whole._use_log_p(s))
-            np.testing.assert_allclose(added, whole.added_log_p(s))
+            np.testing.assert_allclose(use, whole.use_log_p([s])[1][0])
+            np.testing.assert_allclose(added, whole.added_log_p([s])[0])
 
 
 def test_a_worker_killed_in_the_middle_of_a_fit(data, small_samples, client):

@@ -156,9 +156,10 @@ def _search_by_description_length(
             def run(settings: SearchSettings) -> Solution:
                 if model.algorithm != "saltmine":
                     return SEARCHES[model.algorithm](task, settings)
+                n_threads = team.n_threads or 1
                 with settings.deadline.phase(SEARCHING):
                     found = mdl_search(task, settings)
-                return settle(found, stacked, bits, settings.alterations, settings.alpha, settings.deadline)
+                return settle(found, stacked, bits, settings.alterations, settings.alpha, settings.deadline, n_threads)
 
             return best(checkpoint, run, n_jobs=model.n_jobs)
 
@@ -172,6 +173,7 @@ def settle(
     alterations: bool,
     alpha: float,
     deadline: Deadline | None = None,
+    n_threads: int = 1,
 ) -> Solution:
     """Let every row use the patterns that `transform` gives it, where that makes its description shorter.
 
@@ -188,7 +190,7 @@ def settle(
         if np.array_equal(usage, model.Y):
             break
         nothing = BinaryModel.empty(*bits.shape, len(bits.blocks))
-        local = LocalSearch(bits, nothing, alterations=alterations, alpha=alpha)
+        local = LocalSearch(bits, nothing, alterations=alterations, alpha=alpha, n_threads=n_threads)
         local.add(BinaryModel(model.X, model.V, usage), best.typical)
         local.drop_until_significant()
         if local.length >= best.score:

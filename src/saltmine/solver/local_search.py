@@ -32,6 +32,8 @@ SHARED = 0.5
 # Sorts of patterns: fitted by f and evidence; with items that stay as they are; and the typical row, which needs no
 # evidence.
 FREE, FIXED, TYPICAL = 0, 1, 2
+# There may be any number of patterns.
+NO_LIMIT = 2**62
 
 
 class LocalSearch:
@@ -173,11 +175,6 @@ class LocalSearch:
             native.search_take_out(self._search, s)
         self.update()
 
-    def _put_back(self, s: int, rows: Words, carry: Bools, version: int) -> None:
-        """Put a pattern back as it was: what was tried on it in vain is not tried again."""
-        self._put(s, rows, carry)
-        native.search_set_version(self._search, s, version)
-
     def _version(self, s: int) -> int:
         """Return a number that is another one whenever a pattern has changed."""
         return int(native.search_version(self._search, s))
@@ -271,7 +268,8 @@ class LocalSearch:
                 continue
             usage = self.rows(s)
             using = [a for a in range(len(self.bits.blocks)) if usage[self.bits.layout.words(a)].any()]
-            items = self.carry(s)[using].astype(np.int64)
+            # Whole numbers of floats: these are multiplied many times faster.
+            items = self.carry(s)[using].astype(np.float64)
             shared, size = (items * self.data.costs.weights) @ items.T, items @ self.data.costs.weights
             linked = shared >= np.maximum(2, SHARED * np.maximum.outer(size, size))
             group = _groups(linked)
@@ -298,7 +296,13 @@ class LocalSearch:
 
     def pattern_evidence(self, s: int) -> float:
         """Return the evidence that the items of a pattern go together if it is enough, else also that of its use."""
-        return float(native.search_pattern_evidence(self._search, s))
+        return self.evidence_of_all([s])[0]
+
+    def evidence_of_all(self, patterns: list[int]) -> list[float]:
+        """Return the evidence for each of these patterns."""
+        evidence = np.empty(len(patterns))
+        native.search_pattern_evidence(self._search, np.array(patterns, dtype=np.int64), evidence)
+        return evidence.tolist()
 
     def is_typical(self, s: int) -> bool:
         """Say whether a pattern is the typical row, which needs no evidence."""
@@ -363,7 +367,7 @@ class LocalSearch:
 
     def count_found(self) -> int:
         """Count the patterns without the typical row."""
-        return sum(not self.is_typical(s) for s in self.patterns())
+        return int(native.search_count_found(self._search))
 
     def together(self, s: int, among: Bools | None = None) -> float:
         """Return the evidence that the items of a pattern go together, among these of its rows, (m,), or all."""
@@ -383,30 +387,33 @@ class LocalSearch:
         rows: Words = native.search_carriers(self._search, s)
         return rows
 
-    def _use_log_p(self, s: int) -> Floats:
-        """Test that more rows of each class carry a pattern than of the others, (c,)."""
-        log_p: Floats = native.search_use_log_p(self._search, s)
-        return log_p
+    def use_log_p(self, patterns: Sequence[int]) -> tuple[Floats, Floats]:
+        """Return the evidence that the items of patterns go together, (k,), and test their use by every class, (k, c).
 
-    def added_log_p(self, s: int) -> Floats:
-        """Test what every class adds to a pattern, all items together, (c,)."""
-        log_p: Floats = native.search_added_log_p(self._search, s)
+        The test is that more rows of a class carry a pattern than of the others.
+        """
+        together, log_p = np.empty(len(patterns)), np.empty((len(patterns), len(self.bits.blocks)))
+        native.search_use(self._search, np.array(patterns, dtype=np.int64), together, log_p)
+        return together, log_p
+
+    def added_log_p(self, patterns: Sequence[int]) -> Floats:
+        """Test what every class adds to patterns, all items together, (k, c)."""
+        log_p = np.empty((len(patterns), len(self.bits.blocks)))
+        native.search_added(self._search, np.array(patterns, dtype=np.int64), log_p)
         return log_p
 
     def claim_evidence(self) -> Floats:
         """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""
-        on, c = self.patterns(), len(self.bits.blocks)
-        adds = np.zeros((len(self.used), c), dtype=bool)
-        for s in on:
-            carry = self.carry(s)
-            adds[s] = (carry & ~np.logical_and.reduce(carry, axis=0)).any(axis=1)
-        evidence = np.full(adds.shape, np.inf)
+        on = np.array(self.patterns(), dtype=np.int64)
+        adds = np.zeros((len(on), len(self.bits.blocks)), dtype=bool)
+        native.search_adds(self._search, on, adds)
+        evidence = np.full((len(self.used), adds.shape[1]), np.inf)
         if adds.any():
-            use = np.array([self._use_log_p(s) for s in on])
-            use = np.minimum(use + choices_to_pay(self, on)[:, None], 0.0)
-            added = np.array([self.added_log_p(s) if adds[s].any() else np.zeros(c) for s in on])
-            q = correct(np.stack([use, added]))[1]
-            evidence[on] = np.where(adds[on], -q, np.inf)
+            together, use = self.use_log_p(on.tolist())
+            use = np.minimum(use + choices_to_pay(self, on.tolist(), together)[:, None], 0.0)
+            added, adding = np.zeros(adds.shape), adds.any(axis=1)
+            added[adding] = self.added_log_p(on[adding].tolist())
+            evidence[on] = np.where(adds, -correct(np.stack([use, added]))[1], np.inf)
         return evidence
 
     def drop_insignificant(self) -> bool:
@@ -422,37 +429,8 @@ class LocalSearch:
             pass
 
     def _drop_unsupported(self) -> bool:
-        """Put the patterns back one by one, each tested given those before it, and drop those that never pass.
-
-        Patterns that are only shown given each other explain nothing: every one makes its items look rare in the cells
-        that it leaves to the others. So does the typical row, which is no evidence for anything and comes back last:
-        rows that do not use it have more of everything else.
-        """
-        kept = {s: (self.rows(s), self.carry(s)) for s in self.patterns()}
-        versions = {s: self._version(s) for s in kept}
-        typical = [s for s in kept if self.is_typical(s)]
-        self._take_away(*kept)
-        shown = {s: self._evidence_with(*parts) for s, parts in kept.items() if s not in typical}
-        waiting, asked = sorted(shown, key=lambda s: -shown[s]), -1
-        while waiting and asked != len(waiting):
-            asked, left = len(waiting), list[int]()
-            for s in waiting:
-                if self._evidence_with(*kept[s]) >= -self.log_alpha:
-                    self._put_back(s, *kept[s], versions[s])
-                else:
-                    left.append(s)
-            waiting = left
-        for s in typical:
-            self._put_back(s, *kept[s], versions[s])
-        self.update()
-        return bool(waiting)
-
-    def _evidence_with(self, rows: Words, carry: Bools) -> float:
-        """Return the evidence for a pattern that is not there."""
-        together = float(native.search_evidence_of(self._search, rows, carry))
-        if together >= -self.log_alpha:
-            return together
-        return max(together, self._use_evidence(carry, int(count_bits(rows, self.data.row_weights))))
+        """Put the patterns back one by one, each tested given those before it, and drop those that never pass."""
+        return bool(native.search_drop_unsupported(self._search))
 
     def overlapping(self, s: int) -> list[int]:
         """Return the patterns that share cells with this one."""
@@ -494,12 +472,8 @@ class LocalSearch:
         lengths, evidence = np.empty(len(starts)), np.empty(len(starts))
         self._in_time(native.search_screen, starts, lengths, evidence)
         promising = np.flatnonzero((lengths < self.length) & (evidence >= -self.log_alpha))
-        added = False
-        for k in promising[np.argsort(lengths[promising], kind="stable")]:
-            if (limit is not None and self.count_found() >= limit) or self.deadline.is_over():
-                break
-            added |= self.replace([], [starts[k]], test=True)
-        return added
+        best = starts[promising[np.argsort(lengths[promising], kind="stable")]]
+        return bool(self._in_time(native.search_grow, best, NO_LIMIT if limit is None else limit))
 
     # ------------------------------------------------------------ contrasts
 
@@ -509,7 +483,7 @@ class LocalSearch:
             return False
         c = len(self.bits.blocks)
         least, added = float(np.log(c)) - self.log_alpha, False
-        for contrast in find_contrasts(self.data, self._open_ones(), least):
+        for contrast in find_contrasts(self.data, self._open_ones(), least, self._n_threads):
             if (limit is not None and self.count_found() >= limit) or self.deadline.is_over():
                 break
             carry = np.repeat(contrast.items[None], c, axis=0)

@@ -36,7 +36,7 @@ class _MemorySearch(SteppedSearch):
     """A search in memory: the best of several starts, and further patterns from what it leaves uncovered."""
 
     def __init__(self, task: Task, settings: SearchSettings) -> None:
-        super().__init__(task, settings, "search", task.team.n_threads or 1)
+        super().__init__(task, settings, "search", lambda: task.team.n_threads or 1)
         # Starts that were tried, and how long one takes.
         self._n_tried, self._start_seconds = 0, 0.0
         n_rows, n_items = task.bits.weights.shape

@@ -77,12 +77,13 @@ def score_model(
         numbers = np.repeat(np.arange(len(bits.blocks)), [block.stop - block.start for block in bits.blocks])
         use = use_log_p(find_carriers(bits, model)[rows], numbers[rows], len(bits.blocks), strata[rows])
     adding = np.stack([V.any(axis=0) for V in model.V]) & (bits.used(model.Y).sum(axis=0) > 0)
-    added = [local.added_log_p(s) if adding[:, s].any() else np.zeros(len(adding)) for s in range(model.rank)]
+    added, tested_parts = np.zeros((model.rank, len(adding))), np.flatnonzero(adding.any(axis=0))
+    added[tested_parts] = local.added_log_p(tested_parts.tolist())
     tested = Tested(
         together=np.array([local.together(s) for s in range(model.rank)]),
         choice=np.array([local.item_choice(s) for s in range(model.rank)]),
         use=use,
-        added=np.array(added).reshape(model.rank, len(adding)).T,
+        added=added.T,
         adding=adding,
     )
     return tested.scores(*gains(bits, model), float(np.log(alpha)))

@@ -5,6 +5,7 @@ One filter for all searches. A search says how much evidence there is for a part
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +26,9 @@ class ModelUnderTest(Protocol):
 
         Where one is enough, the other may be left out.
         """
+
+    def evidence_of_all(self, patterns: list[int]) -> list[float]:
+        """Return the evidence for each of these patterns."""
 
     def together(self, s: int) -> float:
         """Return the evidence that the items of a pattern go together."""
@@ -48,12 +52,12 @@ class ModelUnderTest(Protocol):
         """Bring figures of the whole model up to date after parts were taken away."""
 
 
-def choices_to_pay(model: ModelUnderTest, patterns: list[int]) -> Floats:
+def choices_to_pay(model: ModelUnderTest, patterns: list[int], together: Sequence[float] | Floats) -> Floats:
     """Return what these patterns pay for the choice of their items before their use says anything about classes.
 
-    Nothing where the items go together: those were found without the labels.
+    Nothing where the items go together: those were found without the labels. ``together`` is the evidence for that.
     """
-    is_shown = [model.together(s) >= -model.log_alpha for s in patterns]
+    is_shown = [shown >= -model.log_alpha for shown in together]
     choices = [0.0 if shown else model.item_choice(s) for s, shown in zip(patterns, is_shown, strict=True)]
     return np.array(choices, dtype=np.float64)
 
@@ -76,7 +80,8 @@ def drop_until_significant(model: ModelUnderTest) -> None:
 
 def drop_patterns(model: ModelUnderTest) -> bool:
     """Take away the patterns that chance explains, the weakest first."""
-    evidence = {s: model.pattern_evidence(s) for s in model.patterns()}
+    on = model.patterns()
+    evidence = dict(zip(on, model.evidence_of_all(on), strict=True))
     dropped = False
     while evidence and min(evidence.values()) < -model.log_alpha:
         weakest = min(evidence, key=evidence.__getitem__)

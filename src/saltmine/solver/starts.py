@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -46,9 +47,9 @@ class Start(SteppedSearch):
     seconds : float
     """
 
-    def __init__(self, k: int, task: Task, settings: SearchSettings, n_threads: int) -> None:
+    def __init__(self, k: int, task: Task, settings: SearchSettings, count_threads: Callable[[], int]) -> None:
         settings = replace(settings, deadline=settings.deadline.copy())
-        super().__init__(task, settings, f"start {k}", n_threads)
+        super().__init__(task, settings, f"start {k}", count_threads)
         self.differs, self.ended, self.seconds = True, False, 0.0
 
     def run(self, begin: float, end: float, share: float, expected: float) -> None:
@@ -70,45 +71,83 @@ def run_starts(seeds: Sequence[int], task: Task, settings: SearchSettings) -> li
 
     The first draws from the random numbers of the settings. If none ended in time, the first is returned.
     """
-    generators = [settings.rng, *map(np.random.default_rng, seeds)]
-    n_threads, done, n_starts = task.team.n_threads or 1, list[Start](), len(generators)
-    # Each start has its share of the time; the last ends where the first moves usually end.
-    parts = np.linspace(USUALLY_DONE[0], USUALLY_DONE[1], n_starts + 1).tolist()
-    while len(done) < n_starts and all(start.differs and start.ended for start in done):
-        first, count = len(done), min(n_threads, n_starts - len(done))
-        last = first + count
-        # What one start tells is enough: those beside it would tell something else, those after it would begin again.
-        told = [settings if k == 0 else quiet(settings, moves=k > first) for k in range(first, last)]
-        own = [replace(one, rng=rng) for one, rng in zip(told, generators[first:last], strict=True)]
-        group = [Start(first + k, task, own[k], n_threads // count) for k in range(count)]
-        expected = max((start.seconds for start in done), default=0.0)
-        _side_by_side(group, parts[first], parts[last], 1.0 if done else RELAXED, expected)
-        done += group
+    queue = _Queue([settings.rng, *map(np.random.default_rng, seeds)], task, settings)
+    queue.run()
+    done = queue.taken
     for start in done:
         settings.deadline.was_over |= start.deadline.was_over
         settings.deadline.reserve = max(settings.deadline.reserve, start.deadline.reserve)
     # With more threads there may be some behind the last that counts.
-    counted = next((k for k, start in enumerate(done) if not start.differs), n_starts)
+    counted = next((k for k, start in enumerate(done) if not start.differs), len(done))
     return [start for start in done[: counted + 1] if start.ended] or done[:1]
+
+
+class _Queue:
+    """Starts, of which every thread takes the next when it is done with one."""
+
+    def __init__(self, generators: list[np.random.Generator], task: Task, settings: SearchSettings) -> None:
+        self.taken = list[Start]()
+        self._task, self._settings, self._generators = task, settings, generators
+        self._n_threads, self._lock = task.team.n_threads or 1, threading.Lock()
+        self._ended, self._n_running = list[Start](), 0
+        # Each start has its share of the progress; the last ends where the first moves usually end.
+        self._parts = np.linspace(USUALLY_DONE[0], USUALLY_DONE[1], len(generators) + 1).tolist()
+
+    def run(self) -> None:
+        """Run all starts, some of them in this thread, which is the one that is interrupted."""
+        n_helpers, first = min(self._n_threads, len(self._generators)) - 1, self._take(tells=True)
+        if n_helpers == 0:
+            return self._work(first, tells=True)
+        with ThreadPoolExecutor(n_helpers, thread_name_prefix="saltmine-start") as threads:
+            futures = [threads.submit(self._work, self._take(tells=False), tells=False) for _ in range(n_helpers)]
+            try:
+                self._work(first, tells=True)
+                for future in futures:
+                    future.result()
+            except BaseException:
+                # Interrupted while others still run.
+                self._cancel()
+                raise
+
+    def _work(self, start: Start | None, tells: bool) -> None:
+        """Run this start and the next ones; those of one thread tell their progress."""
+        while start is not None:
+            k, expected = self.taken.index(start), max((one.seconds for one in self._ended), default=0.0)
+            try:
+                start.run(self._parts[k], self._parts[k + 1], RELAXED if k == 0 else 1.0, expected)
+            except BaseException:
+                self._cancel()
+                raise
+            with self._lock:
+                self._n_running -= 1
+                self._ended.append(start)
+            start = self._take(tells)
+
+    def _cancel(self) -> None:
+        """End the starts that run, and begin no others."""
+        with self._lock:
+            self._generators = []
+            for start in self.taken:
+                start.deadline.cancel()
+
+    def _take(self, tells: bool) -> Start | None:
+        with self._lock:
+            k = len(self.taken)
+            if k >= len(self._generators) or not all(start.differs and start.ended for start in self._ended):
+                return None
+            settings = self._settings if k == 0 else quiet(self._settings, moves=not tells)
+            settings = replace(settings, rng=self._generators[k])
+            self._n_running += 1
+            start = Start(k, self._task, settings, self._count_threads)
+            self.taken.append(start)
+            return start
+
+    def _count_threads(self) -> int:
+        """Return how many threads each of the starts that run may have."""
+        return max(1, self._n_threads // max(self._n_running, 1))
 
 
 def quiet(settings: SearchSettings, moves: bool = True) -> SearchSettings:
     """Return settings of a start that tells nobody of its relaxed solve, and of its moves where that is said."""
     settings = replace(settings, on_check=lambda rank, iteration, max_iter, objective: None)
     return replace(settings, on_refine=lambda rank, length, done: None) if moves else settings
-
-
-def _side_by_side(group: Sequence[Start], begin: float, end: float, share: float, expected: float) -> None:
-    """Run these starts, the first in this thread, which is the one that is interrupted."""
-    if len(group) == 1:
-        return group[0].run(begin, end, share, expected)
-    with ThreadPoolExecutor(len(group) - 1, thread_name_prefix="saltmine-start") as threads:
-        futures = [threads.submit(start.run, begin, end, share, expected) for start in group[1:]]
-        try:
-            group[0].run(begin, end, share, expected)
-            for future in futures:
-                future.result()
-        except BaseException:
-            for start in group:
-                start.deadline.cancel()
-            raise

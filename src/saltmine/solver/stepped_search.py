@@ -31,13 +31,14 @@ class SteppedSearch:
     settings : SearchSettings
     name : str
         The part of the checkpoint that this search has.
-    n_threads : int
+    count_threads : function
+        How many threads moves may have from now on.
     """
 
-    def __init__(self, task: Task, settings: SearchSettings, name: str, n_threads: int) -> None:
+    def __init__(self, task: Task, settings: SearchSettings, name: str, count_threads: Callable[[], int]) -> None:
         self.task, self.settings, self.deadline = task, settings, settings.deadline
         self.n_iter, self.history = 0, list[float]()
-        self._n_threads = n_threads
+        self._count_threads = count_threads
         self.local = self.new_search()
         self.steps = Steps(self, settings.part(name), settings.deadline)
 
@@ -66,7 +67,7 @@ class SteppedSearch:
             BinaryModel.empty(*bits.shape, len(bits.blocks)),
             alterations=settings.alterations,
             alpha=settings.alpha,
-            n_threads=self._n_threads,
+            n_threads=self._count_threads(),
             deadline=settings.deadline,
         )
         if state is not None:

@@ -353,6 +353,10 @@ class TallModel:
     def _is_typical(self, s: int, used: int) -> bool:
         return bool(self._typical[s] and stats.is_typical(used, int(self.class_sizes.sum())))
 
+    def evidence_of_all(self, patterns: list[int]) -> list[float]:
+        """Return the evidence for each of these patterns."""
+        return [self.pattern_evidence(s) for s in patterns]
+
     def together(self, s: int) -> float:
         """Return the evidence that the items of a pattern go together."""
         carry = self.carry[s]
@@ -428,7 +432,7 @@ class TallModel:
         adding = np.array([self.adding(s) for s in on])
         if adding.any():
             use, added = (np.array([test(s) for s in on]) for test in (self.use_log_p, self.added_log_p))
-            use = np.minimum(use + choices_to_pay(self, on)[:, None], 0.0)
+            use = np.minimum(use + choices_to_pay(self, on, [self.together(s) for s in on])[:, None], 0.0)
             evidence[on] = np.where(adding, -correct(np.stack([use, added]))[1], np.inf)
         return evidence
 

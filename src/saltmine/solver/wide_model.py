@@ -289,6 +289,10 @@ class WideModel:
         """Return the evidence for a pattern: that its items go together, or that classes differ in its use."""
         return np.inf if self.plan.typical[s] else max(self.together(s), self._use_evidence(s))
 
+    def evidence_of_all(self, patterns: list[int]) -> list[float]:
+        """Return the evidence for each of these patterns."""
+        return [self.pattern_evidence(s) for s in patterns]
+
     def together(self, s: int) -> float:
         """Return the evidence that the items of a pattern go together."""
         scores = self._scores()
@@ -354,7 +358,9 @@ class WideModel:
             self._claimed = np.full(adding.shape, np.inf)
             if adding.any():
                 on = self.patterns()
-                use = np.minimum(self._use_log_p().T[on] + choices_to_pay(self, on)[:, None], 0.0)
+                use = np.minimum(
+                    self._use_log_p().T[on] + choices_to_pay(self, on, [self.together(s) for s in on])[:, None], 0.0
+                )
                 q = correct(np.stack([use, log_p[on]]))[1]
                 self._claimed[on] = np.where(adding[on], -q, np.inf)
         return self._claimed
