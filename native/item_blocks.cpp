@@ -94,6 +94,7 @@ public:
     Int errors() const { return errors_; }
     Int number() const { return i_; }
     const Word* column() const { return column_; }
+    const Word* covered() const { return covered_.at.data(); }
 
     // Whether no pattern carries the item in any class.
     bool is_bare(Int i) const {
@@ -203,12 +204,6 @@ public:
         }
     }
 
-    bool pays() const {
-        bool any = false;
-        for (Int a = 0; a < n_classes(); ++a) any = any || open_ones[a] > open_zeros[a];
-        return any;
-    }
-
     Int n_classes() const { return static_cast<Int>(open_ones.size()); }
     Int n_words() const { return FEW > 0 ? FEW : n_words_; }
 
@@ -252,35 +247,29 @@ void check(const Data& data, const Plan& plan, Masks masks) {
 
 // ---------------------------------------------------------------------- choosing
 
-// Patterns that would pay for an item that none carries yet.
+// All patterns at a time, as they look at an item that they do not carry.
 class Screen {
 public:
     Screen(const Data& data, const Plan& plan)
         : data_(data), rank_(plan.rank()), usage_(data.n_words() * rank_), half_(data.n_classes() * rank_),
-          hits_(rank_), pays_(rank_) {
+          open_ones_(rank_), open_(rank_), ones_(rank_), gains_(rank_), pays_(rank_) {
         for (Int w = 0; w < data.n_words(); ++w) {
             for (Int s = 0; s < rank_; ++s) usage_[w * rank_ + s] = plan.usage(s, w);
         }
         for (Int a = 0; a < data.n_classes(); ++a) {
-            for (Int w = data.edges[a]; w < data.edges[a + 1]; ++w) {
-                for (Int s = 0; s < rank_; ++s) half_[a * rank_ + s] += count(s, w, data.row_mask.data);
-            }
+            for (Int w = data.edges[a]; w < data.edges[a + 1]; ++w) add(w, data.row_mask[w], half_.data() + a * rank_);
             for (Int s = 0; s < rank_; ++s) half_[a * rank_ + s] /= 2;
         }
     }
 
-    // The patterns of which more than half of the rows of any class have the item. All patterns at a time.
+    // The patterns of which more than half of the rows of any class have the item, which none carries.
     const std::vector<Int>& paying(const Word* column) {
         std::fill(pays_.begin(), pays_.end(), 0);
         Word any = 0;
         for (Int a = 0; a < data_.n_classes(); ++a) {
-            Int begin = data_.edges[a], end = data_.edges[a + 1];
-            if (begin == end) continue;
-            for (Int s = 0; s < rank_; ++s) hits_[s] = count(s, begin, column);
-            for (Int w = begin + 1; w < end; ++w) {
-                for (Int s = 0; s < rank_; ++s) hits_[s] += count(s, w, column);
-            }
-            for (Int s = 0; s < rank_; ++s) any |= pays_[s] |= hits_[s] > half_[a * rank_ + s];
+            std::fill(open_ones_.begin(), open_ones_.end(), 0);
+            for (Int w = data_.edges[a]; w < data_.edges[a + 1]; ++w) add(w, column[w], open_ones_.data());
+            for (Int s = 0; s < rank_; ++s) any |= pays_[s] |= open_ones_[s] > half_[a * rank_ + s];
         }
         found_.clear();
         for (Int s = 0; any != 0 && s < rank_; ++s) {
@@ -289,17 +278,44 @@ public:
         return found_;
     }
 
+    // Count the cells that no pattern covers.
+    void count(const Word* column, const Word* covered) {
+        for (std::vector<Int>* sums : {&ones_, &gains_}) std::fill(sums->begin(), sums->end(), 0);
+        std::fill(pays_.begin(), pays_.end(), 0);
+        for (Int a = 0; a < data_.n_classes(); ++a) {
+            for (std::vector<Int>* sums : {&open_ones_, &open_}) std::fill(sums->begin(), sums->end(), 0);
+            for (Int w = data_.edges[a]; w < data_.edges[a + 1]; ++w) {
+                add(w, ~covered[w] & column[w], open_ones_.data());
+                add(w, ~covered[w], open_.data());
+            }
+            for (Int s = 0; s < rank_; ++s) {
+                Int gain = 2 * open_ones_[s] - open_[s];
+                ones_[s] += open_ones_[s];
+                gains_[s] += gain;
+                pays_[s] |= gain > 0;
+            }
+        }
+    }
+    // Open ones of the rows of pattern s, their number less that of open zeros, and whether they are more in any class.
+    Int ones(Int s) const { return ones_[s]; }
+    Int gain(Int s) const { return gains_[s]; }
+    bool pays(Int s) const { return pays_[s] != 0; }
+
 private:
-    Int count(Int s, Int w, const Word* column) const {
-        return data_.row_weights[w] * count_ones(usage_[w * rank_ + s] & column[w]);
+    // Add the rows of every pattern that have a one in this word.
+    void add(Int w, Word cells, Int* sums) const {
+        const Word* usage = usage_.data() + w * rank_;
+        Int weight = data_.row_weights[w];
+        for (Int s = 0; s < rank_; ++s) sums[s] += weight * count_ones(usage[s] & cells);
     }
 
     const Data& data_;
     Int rank_;
-    std::vector<Word> usage_;  // (W, R)
-    std::vector<Int> half_;    // (c, R): half of the rows of every pattern
-    std::vector<Int> hits_;    // (R,)
-    std::vector<Word> pays_;   // (R,)
+    std::vector<Word> usage_;              // (W, R)
+    std::vector<Int> half_;                // (c, R): half of the rows of every pattern
+    std::vector<Int> open_ones_, open_;    // (R,): of one class
+    std::vector<Int> ones_, gains_;        // (R,)
+    std::vector<Word> pays_;               // (R,)
     std::vector<Int> found_;
 };
 
@@ -324,16 +340,15 @@ public:
         sort_patterns();
         // In turn, until none has changed since it was last looked at.
         Int count = static_cast<Int>(order_.size()), unchanged = 0, looks = 0;
-        bool any_change = false;
         while (unchanged < count && looks < TURNS * count) {
-            const Candidate& candidate = order_[looks % count];
+            Int s = order_[looks % count].s;
             ++unchanged;
-            // As long as nothing has changed it is known who has something to change.
-            if ((any_change || candidate.may_change) && changes(candidate.s)) {
-                take_over(candidate.s);
+            // A pattern that does not carry the item has nothing to change where it does not pay.
+            if ((screen_.pays(s) || item_.is_carried(s)) && changes(s)) {
+                take_over(s);
                 item_.cover(i);
+                screen_.count(item_.column(), item_.covered());
                 unchanged = 1;
-                any_change = true;
             }
             ++looks;
         }
@@ -342,7 +357,6 @@ public:
 private:
     struct Candidate {
         Int s, gain;
-        bool may_change;
     };
 
     // Whether any pattern would take the item that none carries.
@@ -356,17 +370,18 @@ private:
     // Patterns that gain most come first: a later one then gets what is left for it.
     void sort_patterns() {
         order_.clear();
+        screen_.count(item_.column(), item_.covered());
         for (Int s : in_use_) {
-            item_.leave_out(s);
-            Int ones = 0, gain = 0;
-            for (Int a = 0; a < item_.n_classes(); ++a) {
-                ones += item_.open_ones[a];
-                gain += item_.open_ones[a] - item_.open_zeros[a];
+            Int gain = screen_.gain(s);
+            if (item_.is_carried(s)) {
+                item_.leave_out(s);
+                gain = 0;
+                for (Int a = 0; a < item_.n_classes(); ++a) gain += item_.open_ones[a] - item_.open_zeros[a];
+            } else if (screen_.ones(s) == 0) {
+                // Without a one to win, as long as it carries nothing, it has none either when others take some.
+                continue;
             }
-            // A pattern without a one to win, as long as it carries nothing, has none either when others take some.
-            bool carried = item_.is_carried(s);
-            if (ones == 0 && !carried) continue;
-            order_.push_back({s, gain, carried || item_.pays()});
+            order_.push_back({s, gain});
             for (std::size_t k = order_.size() - 1; k > 0 && order_[k - 1].gain < order_[k].gain; --k) {
                 std::swap(order_[k - 1], order_[k]);
             }
@@ -397,7 +412,7 @@ private:
 
     bool* carriers() { return reinterpret_cast<bool*>(carriers_.data()); }
 
-    // Whether any choice of classes may shorten f, as may_pay and may_show ask first; logarithms are only taken where they matter.
+    // Whether any choice of classes may shorten f, as may_pay asks first; logarithms are only taken where they matter.
     bool may_shorten() const {
         Int most = 0;
         for (Int a = 0; a < item_.n_classes(); ++a) most += std::max(item_.open_ones[a] - item_.open_zeros[a], Int{0});

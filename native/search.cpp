@@ -187,20 +187,39 @@ void Search::follow(const Search& other) {
     length = other.length;
 }
 
+// Says that it is done when it is gone, however that comes about.
+class Done {
+public:
+    explicit Done(std::atomic<Int>& waiting) : waiting_(waiting) {}
+    ~Done() { --waiting_; }
+
+private:
+    std::atomic<Int>& waiting_;
+};
+
 template <class Move, class Try>
-std::size_t Search::side_by_side(Team& team, const std::vector<Move>& moves, Try attempt, Search** changed) {
+std::size_t Search::side_by_side(Team& team, const std::vector<Move>& moves, Try attempt) {
     std::atomic<std::size_t> next{0}, first{moves.size()};
+    std::atomic<Int> waiting{team.size() - 1};
     std::vector<std::size_t> changed_at(team.size(), moves.size());
     copies_.resize(team.size());
     team.run([&](Int thread) {
-        std::unique_ptr<Search>& copy = copies_[thread];
-        if (!copy) copy = std::make_unique<Search>(problem_, static_cast<Int>(model.slots.size()));
-        copy->follow(*this);
+        Search* on = this;
+        if (thread > 0) {
+            Done done(waiting);
+            std::unique_ptr<Search>& copy = copies_[thread];
+            if (!copy) copy = std::make_unique<Search>(problem_, static_cast<Int>(model.slots.size()));
+            copy->follow(*this);
+            on = copy.get();
+        } else {
+            // The first thread works on the model itself, once the others have it.
+            while (waiting > 0) std::this_thread::yield();
+        }
         // What comes behind a move that changed the model will be tried again.
         for (std::size_t k = next++; k < moves.size() && k < first; k = next++) {
             if (thread == 0) watch_.look();
             if (deadline.is_past()) break;
-            if (!attempt(*copy, moves[k])) continue;
+            if (!attempt(*on, moves[k])) continue;
             changed_at[thread] = k;
             std::size_t known = first;
             while (k < known && !first.compare_exchange_weak(known, k)) {
@@ -208,16 +227,14 @@ std::size_t Search::side_by_side(Team& team, const std::vector<Move>& moves, Try
             break;
         }
     });
-    *changed = nullptr;
-    for (Int thread = 0; thread < team.size(); ++thread) {
-        if (changed_at[thread] < moves.size() && changed_at[thread] == first) *changed = copies_[thread].get();
+    for (Int thread = 1; thread < team.size(); ++thread) {
+        if (changed_at[thread] < moves.size() && changed_at[thread] == first) follow(*copies_[thread]);
     }
     return first;
 }
 
-template <class Move, class Still, class Begin, class Try, class Changed>
-void Search::in_order(Team& team, const std::vector<Move>& moves, Still still, Begin begin, Try attempt,
-                      Changed changed) {
+template <class Move, class Still, class Key, class Try, class Changed>
+void Search::in_order(Team& team, const std::vector<Move>& moves, Still still, Key key, Try attempt, Changed changed) {
     const std::size_t limit = team.size() > 1 ? team.size() * MOVES_PER_THREAD : 1;
     // As long as moves change the model, those tried beside them are tried in vain.
     std::size_t most = limit;
@@ -225,31 +242,30 @@ void Search::in_order(Team& team, const std::vector<Move>& moves, Still still, B
         watch_.look();
         if (deadline.is_over()) return;
         std::vector<Move> batch;
+        std::vector<Attempt> keys;
         std::vector<std::size_t> places;
         std::size_t place = next;
         for (; place < moves.size() && batch.size() < most; ++place) {
             if (!still(moves[place])) continue;
             batch.push_back(moves[place]);
+            // Of the patterns as they are before.
+            keys.push_back(key(moves[place]));
             places.push_back(place);
         }
         if (batch.empty()) return;
-        if (batch.size() == 1) {
-            begin(batch[0]);
-            next = places[0] + 1;
-            bool success = attempt(*this, batch[0]);
-            if (success) changed(batch[0]);
-            most = success ? 1 : limit;
-            continue;
+        std::size_t first = 1;
+        if (batch.size() > 1) {
+            first = side_by_side(team, batch, attempt);
+        } else if (attempt(*this, batch[0])) {
+            first = 0;
         }
-        Search* winner;
-        std::size_t first = side_by_side(team, batch, attempt, &winner);
-        for (std::size_t k = 0; k < batch.size() && k <= first; ++k) begin(batch[k]);
-        next = winner == nullptr ? place : places[first] + 1;
-        most = winner == nullptr || first > 0 ? limit : 1;
-        if (winner != nullptr) {
-            follow(*winner);
-            changed(batch[first]);
+        for (std::size_t k = 0; k < batch.size() && k <= first; ++k) {
+            if (!keys[k].empty()) tried_.insert(keys[k]);
         }
+        bool any = first < batch.size();
+        next = any ? places[first] + 1 : place;
+        most = any && first == 0 ? 1 : limit;
+        if (any) changed(batch[first]);
     }
 }
 
@@ -273,7 +289,7 @@ void Search::refit(Team& team, bool trim) {
     for (int sweep = 0; sweep < SWEEPS; ++sweep) {
         std::vector<Int> changed;
         in_order(
-            team, waiting, [](Int) { return true; }, [](Int) {},
+            team, waiting, [](Int) { return true; }, [](Int) { return Attempt{}; },
             [trim](Search& on, Int s) { return on.refit_one(s, trim); }, [&](Int s) { changed.push_back(s); });
         if (changed.empty() || deadline.was_over()) return;
         // Whoever shares cells with a pattern that changed may change as well.
@@ -401,7 +417,7 @@ bool Search::merge(Team& team) {
             return model.slots[pair.s].used > 0 && model.slots[pair.t].used > 0 && !contains(merged, pair.s) &&
                    !contains(merged, pair.t) && tried_.count(attempt_on({pair.s, pair.t})) == 0;
         },
-        [&](const Pair& pair) { tried_.insert(attempt_on({pair.s, pair.t})); },
+        [&](const Pair& pair) { return attempt_on({pair.s, pair.t}); },
         [](Search& search, const Pair& pair) { return search.try_merge(pair.s, pair.t, pair.similar); },
         [&](const Pair& pair) {
             merged.push_back(pair.s);
@@ -467,7 +483,7 @@ bool Search::split(Team& team) {
     bool changed = false;
     in_order(
         team, model.patterns(), [&](Int s) { return tried_.count(attempt_on({s})) == 0; },
-        [&](Int s) { tried_.insert(attempt_on({s})); }, [](Search& search, Int s) { return search.try_split(s); },
+        [&](Int s) { return attempt_on({s}); }, [](Search& search, Int s) { return search.try_split(s); },
         [&](Int) { changed = true; });
     return changed;
 }
@@ -497,7 +513,7 @@ bool Search::grow(Team& team, const std::vector<Rows>& starts, Int limit) {
     std::iota(places.begin(), places.end(), std::size_t{0});
     bool changed = false;
     in_order(
-        team, places, [&](std::size_t) { return count_found() < limit; }, [](std::size_t) {},
+        team, places, [&](std::size_t) { return count_found() < limit; }, [](std::size_t) { return Attempt{}; },
         [&](Search& on, std::size_t k) {
             Exchange how;
             how.test = true;

@@ -121,12 +121,12 @@ private:
 
     // Try moves in their order, several at a time on copies of the model; those behind one that changed it are tried
     // again, so that the result does not depend on the number of threads. ``still`` says whether a move is to be tried,
-    // ``begin`` is told of every one that is, and ``changed`` of those that changed the model.
-    template <class Move, class Still, class Begin, class Try, class Changed>
-    void in_order(Team& team, const std::vector<Move>& moves, Still still, Begin begin, Try attempt, Changed changed);
+    // ``key`` under which it is remembered as tried, and ``changed`` is told of those that changed the model.
+    template <class Move, class Still, class Key, class Try, class Changed>
+    void in_order(Team& team, const std::vector<Move>& moves, Still still, Key key, Try attempt, Changed changed);
     // Try these moves side by side; return the place of the first that changes the model, which is then as after it.
     template <class Move, class Try>
-    std::size_t side_by_side(Team& team, const std::vector<Move>& moves, Try attempt, Search** changed);
+    std::size_t side_by_side(Team& team, const std::vector<Move>& moves, Try attempt);
     void follow(const Search& other);
 };
 

@@ -129,12 +129,15 @@ class ItemCounts:
         """Return the figures of these patterns, in this order."""
         ranges = entry_ranges(self.components, self.alterations)
         chosen = ((self.hits, [int(ranges[s, 0, 0]), int(ranges[s, -1, 1])]) for s in patterns)
-        return replace(
+        kept = replace(
             self,
             components=self.components[patterns],
             alterations=self.alterations[:, patterns],
             hits=_pieces(chosen, self.hits[:, :0]),
         )
+        # The items are the same.
+        kept.__dict__["distinct"] = self.distinct
+        return kept
 
     @cached_property
     def distinct(self) -> tuple[Indices, Ints]:
@@ -148,7 +151,7 @@ class ItemCounts:
     def in_order(self, order: Order) -> ItemCounts:
         """Return the figures with columns, and classes, in another order."""
         item_of = self.item_of if order.items is None else self.item_of[order.items]
-        if order.classes is None:
+        if order.classes is None or np.array_equal(order.classes, np.arange(len(self.alterations))):
             return replace(self, item_of=item_of)
         # The shared part stays the first.
         owners = [0, *(1 + order.classes)]

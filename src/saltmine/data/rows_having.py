@@ -10,9 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from saltmine import native
 from saltmine.arrays import Bools, Floats, Indices, Ints
+from saltmine.data.folding import stored
 from saltmine.data.lazy import LazyMatrix
-from saltmine.data.threads import cut
+from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
 
 if TYPE_CHECKING:
@@ -86,11 +88,14 @@ class ItemSets:
     def __init__(self, components: Bools, alterations: Bools, weights: Ints | None = None) -> None:
         self.n_classes, self.rank = alterations.shape[:2]
         self._weights = np.ones(components.shape[1], dtype=np.int64) if weights is None else weights
-        self.shares_enough = components @ self._weights >= 2
-        whole: Bools = components | (alterations.any(axis=0) & ~self.shares_enough[:, None])
-        sets, self.added = [np.flatnonzero(items).astype(np.int32) for items in whole], list[_Added]()
+        # One pattern at a time: a product would make numbers of all items at once.
+        self.shares_enough = np.array([self._size(items) >= 2 for items in components], dtype=bool)
+        sets, self.added = list[NDArray[np.int32]](), list[_Added]()
+        for s, items in enumerate(components):
+            whole = items if self.shares_enough[s] else items | np.logical_or.reduce(alterations[:, s], axis=0)
+            sets.append(np.flatnonzero(whole).astype(np.int32))
         for s in range(self.rank):
-            for a in np.flatnonzero(alterations[:, s].any(axis=1)).tolist():
+            for a in [a for a in range(self.n_classes) if alterations[a, s].any()]:
                 own = np.flatnonzero(alterations[a, s]).astype(np.int32)
                 self._add(sets, own, _Added(a, s, 0, [a], 0, 0))
                 lacking: dict[bytes, list[int]] = {}
@@ -110,7 +115,7 @@ class ItemSets:
             self.added.append(entry._replace(size=self._size(items), number=len(sets)))
             sets.append(items)
 
-    def _size(self, items: NDArray[np.int32]) -> int:
+    def _size(self, items: NDArray[np.int32] | Bools) -> int:
         return int(self._weights[items].sum())
 
     def reduce(self, hits: Ints, numbers: Indices) -> Having:
@@ -157,8 +162,29 @@ def count_having_in_memory(
         return sets.nothing()
     width = max(data.shape[1], sets.items.shape[1], 1)
     parts = cut(data.shape[0], width, PART_CELLS)
+    if not isinstance(data, np.ndarray):
+        return _count_stored(data, sets, numbers, columns, parts)
     chosen = ((data[part] if columns is None else data[part][:, columns], numbers[part]) for part in parts)
     return _sum(sets, (sets.count(rows, of_rows) for rows, of_rows in chosen))
+
+
+def _count_stored(
+    data: sp.csr_array, sets: ItemSets, numbers: Indices, columns: Indices | None, parts: list[slice]
+) -> Having:
+    """Count rows of sparse data, without a copy of it, by several threads where there are several parts."""
+    item_of = np.full(data.shape[1], -1, dtype=np.int32)
+    item_of[slice(None) if columns is None else columns] = np.arange(sets.items.shape[0], dtype=np.int32)
+    of_items = sets.items.indptr, sets.items.indices, sets.items.data
+    found = list[Having]()
+
+    def count(part: slice) -> None:
+        hits = np.zeros((part.stop - part.start, sets.items.shape[1]), dtype=np.int64)
+        native.count_set_hits(stored(data), part.start, item_of, *of_items, hits)
+        found.append(sets.reduce(hits, numbers[part]))
+
+    with ThreadTeam() if len(parts) > 1 else ThreadTeam(1) as team:
+        team.run(count, [(part,) for part in parts])
+    return _sum(sets, found)
 
 
 def count_having(

@@ -165,6 +165,9 @@ def _ones(values: NDArray[Any], X: Any, binarize: float | None, names: TableName
         _reject(~np.isfinite(values), X, names)
     if binarize is not None:
         return np.asarray(values > binarize)
+    if values.dtype.itemsize == 1 and (not values.size or values.view(np.uint8).max() <= 1):
+        # There may be gigabytes of them.
+        return values.view(bool)
     _reject((values != 0) & (values != 1), X, names)
     return values.astype(bool)
 

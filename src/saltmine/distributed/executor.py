@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import threading
 import time
 import uuid
 from collections import defaultdict
@@ -238,9 +239,27 @@ def open_executor(
         with DaskExecutor(client, make_block, list(sources)) as executor:
             yield executor
     else:
-        # One after the other, so that data which is read lazily is never in memory as a whole.
-        with LocalExecutor([make_block(read_source(source)) for source in sources], team) as local:
+        with LocalExecutor(_make_blocks(make_block, sources, team), team) as local:
             yield local
+
+
+def _make_blocks(make_block: Callable[[Any], Block], sources: Iterable[Any], team: ThreadTeam) -> list[Block]:
+    """Make a block of every source, as many at a time as there are threads."""
+    waiting, made, lock = iter(sources), dict[int, Block](), threading.Lock()
+    numbers = iter(range(2**62))
+
+    def work() -> None:
+        while True:
+            with lock:
+                # One after the other, so that data which is read lazily is never in memory as a whole.
+                try:
+                    number, source = next(numbers), read_source(next(waiting))
+                except StopIteration:
+                    return
+            made[number] = make_block(source)
+
+    team.run(work, [()] * (team.n_threads or 1))
+    return [made[number] for number in sorted(made)]
 
 
 def _error_of(future: Future) -> Exception | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -371,21 +373,27 @@ class NewRows(TransformerMixin):
         first, weights = self._items.distinct
         rows, noise = rows[:, first], self._items.noise_counts.astype(np.int64)
         prior = class_prior(self.usage_counts_, noise, int(self.class_counts_.sum()), weights)
-        lengths, usage = self._encode_distinct(rows, numbers, noise, weights, prior)
-        left_out = lengths_left_out(
-            rows, usage, numbers, self._distinct_patterns, self.usage_counts_, noise, prior, weights
-        )
+        # Of few classes they are made once.
+        patterns = lru_cache(maxsize=4)(self._distinct_patterns)
+        lengths, usage = self._encode_distinct(rows, numbers, patterns, noise, weights, prior)
+        left_out = lengths_left_out(rows, usage, numbers, patterns, self.usage_counts_, noise, prior, weights)
         lengths[np.arange(len(numbers)), numbers] = left_out
         return fit_temperature(self._log_prior() - lengths, numbers)
 
     def _encode_distinct(
-        self, rows: BinaryMatrix, numbers: Indices, noise: Ints, weights: Ints, prior: Nats
+        self,
+        rows: BinaryMatrix,
+        numbers: Indices,
+        patterns: Callable[[int], Bools],
+        noise: Ints,
+        weights: Ints,
+        prior: Nats,
     ) -> tuple[Nats, Bools]:
         """Return the code lengths of rows, (m, c), by distinct items, and the patterns they use in their own class."""
 
         def table(a: int) -> CodeTable:
             counts = self.usage_counts_[a], noise[a]
-            made = CodeTable.from_counts(self._distinct_patterns(a), *counts, weights, prior)
+            made = CodeTable.from_counts(patterns(a), *counts, weights, prior)
             return replace(made, item_nats=made.item_nats * weights)
 
         encoder = Encoder([table(a) for a in range(len(self.classes_))])

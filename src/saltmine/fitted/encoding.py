@@ -24,8 +24,8 @@ PSEUDO_COUNT = 0.5
 DECIMALS = 9
 
 # Work on rows, in units of one item or pattern of a row and table: that of a panel, which takes a few milliseconds, and
-# at least so many times that of laying out a row of all items, which every panel begins with.
-PANEL_WORK, LAYOUTS = 1 << 17, 4
+# at least that of laying out a row of all items, which every panel begins with.
+PANEL_WORK = 1 << 17
 # Cells of the patterns of all tables that are worth the time that it takes to start threads.
 MIN_CELLS = 1 << 20
 
@@ -230,7 +230,7 @@ def _run(task: Callable[[slice, Ones], None], rows: BinaryMatrix, encoder: Encod
     if encoder.n_items != n:
         raise ValueError(f"rows have {n} columns, code tables {encoder.n_items}")
     mean_ones = int(n if isinstance(rows, np.ndarray) else rows.nnz / max(m, 1))
-    parts = cut(m, of_every * (mean_ones + encoder.n_patterns), max(PANEL_WORK, LAYOUTS * of_every * n))
+    parts = cut(m, of_every * (mean_ones + encoder.n_patterns), max(PANEL_WORK, of_every * n))
     _side_by_side(lambda part: task(part, _ones(rows, part)), [(part,) for part in parts], worth_it=len(parts) > 1)
 
 

@@ -224,7 +224,9 @@ class ItemBlock:
     def model(self, patterns: Indices, usage: Bools) -> BinaryModel:
         """Return these patterns as a model of the items of this block."""
         c, n = len(self.bits.blocks), self.bits.shape[1]
-        X, V = np.empty((n, len(patterns)), dtype=bool), np.zeros((c, n, len(patterns)), dtype=bool)
+        # Pattern by pattern in memory, as they are written here and read by tables.
+        X = np.empty((len(patterns), n), dtype=bool).T
+        V = np.zeros((c, len(patterns), n), dtype=bool).transpose(0, 2, 1)
         for k, s in enumerate(patterns):
             carried = self._carriers_of(int(s))
             X[:, k] = np.logical_and.reduce(carried, axis=0)
