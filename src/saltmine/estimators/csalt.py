@@ -90,7 +90,8 @@ class MdlEstimator(PatternModel):
         return found
 
     def _fit_rows(self, *data: Any) -> None:
-        super()._fit_rows(*data)
+        with import_fitting().keeping_freed_memory():
+            super()._fit_rows(*data)
         if self.finished_ and self._removes_checkpoint:
             remove_checkpoint(self.checkpoint)
 

@@ -6,7 +6,8 @@ so that estimators can be imported without compiled code.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -112,6 +113,17 @@ def fit_by_description_length(
     # What comes after the search needs memory as well.
     native.give_back_memory()
     return found
+
+
+@contextmanager
+def keeping_freed_memory() -> Iterator[None]:
+    """Let arrays take the memory of those before them; at the end all of it goes back to the system."""
+    native.keep_freed_memory(True)
+    try:
+        yield
+    finally:
+        native.keep_freed_memory(False)
+        native.give_back_memory()
 
 
 def _search_by_description_length(
