@@ -15,7 +15,7 @@ from saltmine.mdl.class_tests import join_strata, size_strata
 from saltmine.mdl.code_length import cross_weights
 from saltmine.mdl.evidence import pattern_density, pattern_evidence, rounded_density
 from saltmine.mdl.row_sizes import frequency_bins, row_shifts
-from saltmine.solver import kernels, local_search
+from saltmine.solver import kernels, search_state
 from saltmine.solver.local_search import LocalSearch
 
 SIZES = (70, 5, 60)
@@ -166,7 +166,7 @@ def test_large_rows_are_no_evidence(monkeypatch):
     bits = BitMatrix(matrix, [slice(0, 300)])
     assert LocalSearch(bits, model).together(0) < 0
     blind = kernels.make_data(bits, shifts=np.zeros(300))
-    monkeypatch.setattr(local_search, "make_data", lambda _: blind)
+    monkeypatch.setattr(search_state, "make_data", lambda _: blind)
     assert LocalSearch(bits, model).together(0) > 500
 
 

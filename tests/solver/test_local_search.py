@@ -14,8 +14,9 @@ from saltmine.mdl.code_length import cross_weights
 from saltmine.mdl.evidence import row_choices
 from saltmine.metrics import description_length
 from saltmine.solver import kernels
-from saltmine.solver.local_search import FIXED, FREE, TYPICAL, LocalSearch
+from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.scoring import null_length, score_model
+from saltmine.solver.search_state import FIXED, FREE, TYPICAL
 from saltmine.solver.significance import drop_patterns
 
 

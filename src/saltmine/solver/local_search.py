@@ -1,199 +1,37 @@
 """Local search on a binary model by the exact description length.
 
 Every move takes some patterns away, fits others in their place and stays if f has fallen: refit (a pattern by
-itself), drop (by nothing), merge (two by one), split (one by two), add (nothing by one). The moves themselves and the
-tests of a pattern are compiled (``native/search.cpp``, ``native/search_tests.cpp``); f is kept up to date there on bit
-sets of the cells that are covered once and twice, so no move costs more for there being many patterns.
+itself), drop (by nothing), merge (two by one), split (one by two), add (nothing by one). The moves themselves are
+compiled (``native/search.cpp``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from saltmine import native
 from saltmine.arrays import Bools, Floats, Ints, Words
-from saltmine.data.binary_model import BinaryModel, drop_idle_parts
-from saltmine.data.bits import BitMatrix, count_bits
-from saltmine.deadline import Deadline
-from saltmine.mdl.class_tests import size_strata
+from saltmine.data.bits import count_bits
 from saltmine.mdl.correction import correct
 from saltmine.mdl.evidence import is_typical
 from saltmine.solver.contrasts import find_contrasts
-from saltmine.solver.kernels import make_data
+from saltmine.solver.search_state import FREE, TYPICAL, SearchState
 from saltmine.solver.seeds import seed_rows
 from saltmine.solver.significance import choices_to_pay, drop_insignificant
 
 # Classes that share less than this of their items have patterns of their own: an alteration larger than what it alters
 # belongs to one class (the paper counts so in its Table 1).
 SHARED = 0.5
-# Sorts of patterns: fitted by f and evidence; with items that stay as they are; and the typical row, which needs no
-# evidence.
-FREE, FIXED, TYPICAL = 0, 1, 2
 # There may be any number of patterns.
 NO_LIMIT = 2**62
 
 
-class LocalSearch:
-    """A binary model that can be improved.
-
-    Parameters
-    ----------
-    bits : BitMatrix
-        The data.
-    model : BinaryModel
-        Where to start.
-    alterations : bool
-        Whether patterns may differ between classes.
-    alpha : float
-        A pattern, its use in a class, or a class's alterations of it stay if the probability that chance shows as much
-        is below.
-    n_threads : int
-        Moves are tried by so many threads; the result does not depend on it.
-    deadline : Deadline, optional
-        Moves end when it is over; what they have done until then stays. Tests take the time that they take.
-    """
-
-    def __init__(
-        self,
-        bits: BitMatrix,
-        model: BinaryModel,
-        *,
-        alterations: bool = True,
-        alpha: float = 0.01,
-        n_threads: int = 1,
-        deadline: Deadline | None = None,
-    ) -> None:
-        self.bits = bits
-        self.deadline = deadline or Deadline()
-        self.log_alpha = float(np.log(alpha))
-        self._n_threads = n_threads
-        self.data = make_data(bits)
-        self._may_alter = alterations and len(bits.blocks) > 1
-        # The search in the library looks at these arrays as long as it is there.
-        self._given = self.data, np.ascontiguousarray(bits.item_counts), _make_strata(bits)
-        rules = self._may_alter, self.log_alpha, model.rank + 16, n_threads
-        self._search = native.Handle(native.search_new(*self._given, *rules), native.search_free)
-        self.add(model)
-
-    @property
-    def length(self) -> float:
-        """Return f of the present model."""
-        return float(native.search_length(self._search))
-
-    @property
-    def used(self) -> Ints:
-        """The rows of every pattern, (slots,); there is no pattern where there are none."""
-        used: Ints = native.search_used(self._search)
-        return used
-
-    @property
-    def errors(self) -> Ints:
-        """The errors of every item, (n,)."""
-        errors: Ints = native.search_errors(self._search)
-        return errors
-
-    @property
-    def background(self) -> Floats:
-        """The share of ones among the cells of every item that no pattern covers, (n,); one where it has none."""
-        background: Floats = native.search_background(self._search)
-        return background
-
-    def rows(self, s: int) -> Words:
-        """Return the rows of a pattern, (W,)."""
-        rows = np.empty_like(self.data.row_mask)
-        native.search_rows(self._search, s, rows)
-        return rows
-
-    def carry(self, s: int) -> Bools:
-        """Return which classes carry which items in a pattern, (c, n)."""
-        carry = np.empty((len(self.bits.blocks), self.bits.shape[1]), dtype=bool)
-        native.search_carry(self._search, s, carry)
-        return carry
-
-    def add(self, model: BinaryModel, typical: Sequence[int] = ()) -> None:
-        """Add the patterns of a model as they are; those of these numbers are typical rows."""
-        self._make_room(model.rank)
-        slots = np.flatnonzero(self.used == 0).tolist()
-        carried = np.ascontiguousarray((model.X | model.V).transpose(2, 0, 1))
-        for k, (s, rows, carry) in enumerate(zip(slots, self.bits.layout.pack(model.Y.T), carried, strict=False)):
-            if rows.any() and carry.any():
-                native.search_put(self._search, s, rows, carry)
-                self._set_alike(s, np.zeros(len(carry), dtype=bool))
-                self._set_sort(s, TYPICAL if k in typical else FREE)
-        self.update()
-
-    def update(self) -> None:
-        """Compute f anew."""
-        native.search_update(self._search)
-
-    def patterns(self) -> list[int]:
-        """Return the numbers of the patterns there are."""
-        return [int(s) for s in np.flatnonzero(self.used)]
-
-    def model(self) -> BinaryModel:
-        """Return the present model."""
-        on, n = self.patterns(), self.bits.shape[1]
-        carry = np.array([self.carry(s) for s in on], dtype=bool).reshape(len(on), len(self.bits.blocks), n)
-        usage = np.array([self.rows(s) for s in on], dtype=np.uint64).reshape(len(on), len(self.data.row_mask))
-        X: Bools = np.logical_and.reduce(carry, axis=1)
-        V = carry & ~X[:, None]
-        found = BinaryModel(X.T.copy(), V.transpose(1, 2, 0).copy(), self.bits.layout.unpack(usage).T.copy())
-        return drop_idle_parts(found, self.bits.blocks)
-
-    def state(self) -> Words:
-        """Return the whole state, also what was tried in vain."""
-        words: Words = native.search_save(self._search)
-        return words
-
-    def restore(self, state: Words) -> None:
-        """Go on from a state of a search in the same data; this one must be without patterns."""
-        native.search_load(self._search, state)
+class LocalSearch(SearchState):
+    """A binary model that can be improved; `SearchState` has its parameters."""
 
     # ------------------------------------------------------------ one move
-
-    def _in_time(self, moves: Callable[..., Any], *arguments: Any) -> Any:
-        """Call compiled moves, which end when the time is over."""
-        if not self.deadline.is_set:
-            return moves(self._search, *arguments)
-        native.search_set_deadline(self._search, *self.deadline.for_loops())
-        found = moves(self._search, *arguments)
-        self.deadline.after_loops(*native.search_deadline(self._search))
-        return found
-
-    def _put(self, s: int, rows: Words, carry: Bools) -> None:
-        native.search_put(self._search, s, rows, carry)
-
-    def _make_room(self, count: int) -> None:
-        """See to it that there are so many empty slots."""
-        native.search_make_room(self._search, count)
-
-    def _take_away(self, *patterns: int) -> None:
-        for s in patterns:
-            native.search_take_out(self._search, s)
-        self.update()
-
-    def _version(self, s: int) -> int:
-        """Return a number that is another one whenever a pattern has changed."""
-        return int(native.search_version(self._search, s))
-
-    def _sort(self, s: int) -> int:
-        return int(native.search_sort(self._search, s))
-
-    def _set_sort(self, s: int, sort: int) -> None:
-        native.search_set_sort(self._search, s, sort)
-
-    def _alike(self, s: int) -> Bools:
-        """Return the classes that may have no items of their own in a pattern, (c,)."""
-        alike = np.empty(len(self.bits.blocks), dtype=bool)
-        native.search_alike(self._search, s, alike)
-        return alike
-
-    def _set_alike(self, s: int, classes: Bools) -> None:
-        """Let these classes have no items of their own in a pattern, and no others."""
-        native.search_set_alike(self._search, s, classes)
 
     def replace(
         self,
@@ -245,9 +83,6 @@ class LocalSearch:
         """
         return bool(self._in_time(native.search_split))
 
-    def _count_items(self, carried: Bools) -> int:
-        return int(self.data.costs.weights @ carried)
-
     def _rows_of(self, s: int, classes: Iterable[int]) -> Words:
         rows, usage = np.zeros_like(self.data.row_mask), self.rows(s)
         for a in classes:
@@ -289,24 +124,7 @@ class LocalSearch:
             surplus = max(1, (len(on) - max_rank) // 4)
             self._take_away(*[on[k] for k in np.argsort(lengths, kind="stable")[:surplus]])
 
-    def _length_without(self, s: int) -> float:
-        return float(native.search_length_without(self._search, s))
-
     # ------------------------------------------------------------ significance
-
-    def pattern_evidence(self, s: int) -> float:
-        """Return the evidence that the items of a pattern go together if it is enough, else also that of its use."""
-        return self.evidence_of_all([s])[0]
-
-    def evidence_of_all(self, patterns: list[int]) -> list[float]:
-        """Return the evidence for each of these patterns."""
-        evidence = np.empty(len(patterns))
-        native.search_pattern_evidence(self._search, np.array(patterns, dtype=np.int64), evidence)
-        return evidence.tolist()
-
-    def is_typical(self, s: int) -> bool:
-        """Say whether a pattern is the typical row, which needs no evidence."""
-        return bool(native.search_is_typical(self._search, s))
 
     def _name_typical(self) -> None:
         """Let the largest pattern be the typical row that enough rows use and whose shared items show nothing.
@@ -362,46 +180,6 @@ class LocalSearch:
         native.search_fit_rows(self._search, s, carry, rows)
         return rows
 
-    def _most_use(self, s: int) -> bool:
-        return bool(2 * self.used[s] >= self.data.class_sizes.sum())
-
-    def count_found(self) -> int:
-        """Count the patterns without the typical row."""
-        return int(native.search_count_found(self._search))
-
-    def together(self, s: int, among: Bools | None = None) -> float:
-        """Return the evidence that the items of a pattern go together, among these of its rows, (m,), or all."""
-        rows = self.rows(s) if among is None else self.bits.layout.pack(among[None])[0]
-        return float(native.search_together(self._search, s, rows))
-
-    def _use_evidence(self, carry: Bools, used: int) -> float:
-        """Return the evidence that classes differ in the use of any items, which those of a pattern are chosen of."""
-        return float(native.search_use_evidence(self._search, carry, used))
-
-    def item_choice(self, s: int) -> float:
-        """Return what the choice of the items that all classes carry costs."""
-        return float(native.search_item_choice(self._search, s))
-
-    def carriers(self, s: int) -> Words:
-        """Return the rows that a pattern would shorten if there were no other, by the items that all classes carry."""
-        rows: Words = native.search_carriers(self._search, s)
-        return rows
-
-    def use_log_p(self, patterns: Sequence[int]) -> tuple[Floats, Floats]:
-        """Return the evidence that the items of patterns go together, (k,), and test their use by every class, (k, c).
-
-        The test is that more rows of a class carry a pattern than of the others.
-        """
-        together, log_p = np.empty(len(patterns)), np.empty((len(patterns), len(self.bits.blocks)))
-        native.search_use(self._search, np.array(patterns, dtype=np.int64), together, log_p)
-        return together, log_p
-
-    def added_log_p(self, patterns: Sequence[int]) -> Floats:
-        """Test what every class adds to patterns, all items together, (k, c)."""
-        log_p = np.empty((len(patterns), len(self.bits.blocks)))
-        native.search_added(self._search, np.array(patterns, dtype=np.int64), log_p)
-        return log_p
-
     def claim_evidence(self) -> Floats:
         """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""
         on = np.array(self.patterns(), dtype=np.int64)
@@ -432,10 +210,6 @@ class LocalSearch:
         """Put the patterns back one by one, each tested given those before it, and drop those that never pass."""
         return bool(native.search_drop_unsupported(self._search))
 
-    def overlapping(self, s: int) -> list[int]:
-        """Return the patterns that share cells with this one."""
-        return [int(t) for t in native.search_touched(self._search, np.array([s]))]
-
     def remove(self, s: int) -> None:
         """Take a pattern away."""
         self._take_away(s)
@@ -446,11 +220,6 @@ class LocalSearch:
         self.replace([s], [self.rows(s)], force=True)
 
     # ------------------------------------------------------------ seeds
-
-    def _open_ones(self) -> Words:
-        covered = np.empty_like(self.data.columns)
-        native.search_covered(self._search, covered)
-        return self.data.columns & ~covered
 
     def grow_from_residual(
         self, max_n: int, rng: np.random.Generator, limit: int | None = None, by_similarity: bool = True
@@ -502,10 +271,3 @@ def _groups(linked: Bools) -> Ints:
                 members |= more
             group[members] = group.max() + 1
     return group
-
-
-def _make_strata(bits: BitMatrix) -> Words:
-    """Return groups of rows of about the same size, (G, W)."""
-    sizes = bits.row_sizes
-    stratum = size_strata(sizes, bits.weights.rows)
-    return bits.layout.pack(stratum == np.arange(int(stratum.max(initial=0)) + 1)[:, None])
