@@ -191,7 +191,7 @@ class CSalt(MdlEstimator):
         with the same model. Removed when the fit has ended (docs/guide/large_data.md).
     max_time : float or None
         Seconds that a fit may take; it then ends with the best model so far, and `finished_` is False. Results depend
-        on the clock only if the limit is reached.
+        on the clock only if the limit is reached. With a checkpoint, the next run goes on.
     fit_prior : bool
         Whether `predict` knows how frequent the classes were; otherwise all are equally likely.
     features : {"usage", "alterations"}

@@ -6,6 +6,7 @@ so that estimators can be imported without compiled code.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -281,7 +282,11 @@ def _best(
         return search(replace(settings, deadline=deadline.copy()))
 
     seeds = model._seeds() if checkpoint is None else checkpoint.facts["seeds"]
-    return best_of_runs(model, run, seeds, n_jobs)
+    found = best_of_runs(model, run, seeds, n_jobs)
+    if checkpoint is not None and not found.finished and not checkpoint.has_advanced:
+        reason = f"max_time={model.max_time:g} is too short for the next step of the search"
+        warnings.warn(f"{reason}: this run got no further than the checkpoint; allow more time.", stacklevel=2)
+    return found
 
 
 def _operators(model: MdlEstimator, team: ThreadTeam) -> Callable[[BinaryMatrix, list[slice], Weights], Operator]:
