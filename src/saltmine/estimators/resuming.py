@@ -30,6 +30,7 @@ PARAMETERS = (
     "fold",
     "storage",
     "device",
+    "max_memory",
 )
 
 
