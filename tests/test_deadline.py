@@ -84,6 +84,26 @@ def test_copies_end_at_the_same_time_and_have_their_own_phases(clock):
     assert copy.spent() == pytest.approx(0.5)
 
 
+def test_phases_of_a_fit_that_goes_on_have_all_of_the_time(clock):
+    deadline = Deadline(10, clock, resumable=True).copy()
+    with deadline.phase(0.1):
+        clock.now = 9.0
+        deadline.check()
+        assert deadline.left() == pytest.approx(1.0)
+        clock.now = 10.0
+        deadline.check()
+        pytest.fail("the time is over")
+    assert deadline.was_over
+
+
+def test_what_comes_after_a_search_that_goes_on_has_no_more_than_half_of_the_time(clock):
+    deadline = Deadline(10, clock, resumable=True)
+    deadline.reserve = 3.0
+    assert deadline.left() == 7.0
+    deadline.reserve = 30.0
+    assert deadline.left() == 5.0
+
+
 def test_loops_that_look_use_up_looks():
     deadline = Deadline(10, Looks())
     seconds, looks = deadline.for_loops()

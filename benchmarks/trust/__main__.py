@@ -15,6 +15,7 @@ Parts:
 - checkpoints: fits that were killed and went on from their checkpoint.
 - time: how much longer than max_time a fit takes, and what it finds in half of its usual time.
 - memory: fits from the command line that may have 0.4 to 2 GB.
+- estimate: the memory of fits, estimated and measured, without and with a limit.
 - child: what reading in a process of its own costs.
 
 Every run is a line of runs.jsonl in a folder per part. Seeds start at 5000. After the tables of the parts comes one
@@ -29,7 +30,7 @@ import pandas as pd
 
 from benchmarks.claims import FIRST_SEED
 from benchmarks.parts import Column, Part, Runs, fits, make_parser, mean, median, print_lines, ratio, run, some, total
-from benchmarks.trust import budgets, checkpoints, files, memory, order, reading
+from benchmarks.trust import budgets, checkpoints, files, memory, memory_need, order, reading
 from experiments.experiment import Row
 from fuzz.bombs import BOMBS
 from fuzz.formats import FORMATS
@@ -126,6 +127,18 @@ PARTS = {
         {},
         make_table=memory.memory_table,
     ),
+    "estimate": Part(
+        "Memory of fits in MB, estimated and measured; and with a limit of 0.6 times the estimate",
+        memory_need.memory_need,
+        dict.fromkeys(memory_need.CASES, 1),
+        dict.fromkeys(memory_need.QUICK, 1),
+        {
+            "estimate": mean("estimate", 0),
+            "peak": mean("peak", 0),
+            "limit": mean("limit", 0),
+            "peak with it": lambda runs: "refused" if runs["refused"].all() else f"{runs['peak_below'].mean():.0f}",
+        },
+    ),
     "child": Part(
         "Files that are parsed in a process of their own",
         reading.child_cost,
@@ -135,6 +148,7 @@ PARTS = {
             "MB": mean("megabytes"),
             "seconds": mean("apart", 2),
             "in one process": mean("here", 2),
+            "more": lambda runs: f"{(runs['apart'] - runs['here']).mean():.2f} s",
             "ratio": ratio("apart", "here"),
         },
     ),

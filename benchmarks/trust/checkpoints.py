@@ -195,8 +195,10 @@ def _cluster(wanted: bool) -> Iterator[str | None]:
     if not wanted:
         yield None
         return
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", CLUSTER], **pipes) as process:  # type: ignore[call-overload]
+    command = [sys.executable, "-c", CLUSTER]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
         try:
             yield process.stdout.readline().strip()
         finally:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 
 import saltmine
 from experiments.experiment import Row, SkipTask
@@ -19,6 +18,7 @@ from experiments.measuring import alternating_times
 from saltmine.io.parser_process import IN_PARSER
 
 ROUNDS = 5
+ROWS_AT_A_TIME = 5000
 
 
 def write_vcf(path: Path, rng: np.random.Generator, n_samples: int = 200, n_records: int = 100_000) -> None:
@@ -36,24 +36,36 @@ def write_vcf(path: Path, rng: np.random.Generator, n_samples: int = 200, n_reco
 
 
 def write_h5ad(
-    path: Path, rng: np.random.Generator, n_rows: int = 20_000, n_columns: int = 5000, compression: str | None = None
+    path: Path,
+    rng: np.random.Generator,
+    n_rows: int = 100_000,
+    n_columns: int = 20_000,
+    density: float = 0.05,
+    compression: str | None = None,
 ) -> None:
-    """Write counts of which a tenth are not zero."""
+    """Write counts of which a share is not zero, the same number in every row."""
     import h5py
 
-    X = sp.random(n_rows, n_columns, density=0.1, format="csr", dtype=np.float32, random_state=rng)
+    in_row = int(n_columns * density)
     with h5py.File(path, "w") as file:
         group = file.create_group("X")
-        group.attrs["encoding-type"], group.attrs["shape"] = "csr_matrix", X.shape
-        for part in ("data", "indices", "indptr"):
-            group.create_dataset(part, data=getattr(X, part), compression=compression)
+        group.attrs["encoding-type"], group.attrs["shape"] = "csr_matrix", (n_rows, n_columns)
+        group.create_dataset("indptr", data=np.arange(n_rows + 1) * in_row)
+        size = n_rows * in_row
+        data = group.create_dataset("data", shape=size, dtype=np.float32, compression=compression)
+        indices = group.create_dataset("indices", shape=size, dtype=np.int32, compression=compression)
+        for begin in range(0, n_rows, ROWS_AT_A_TIME):
+            shape = min(ROWS_AT_A_TIME, n_rows - begin), in_row
+            part = slice(begin * in_row, begin * in_row + shape[0] * in_row)
+            indices[part] = np.cumsum(rng.integers(1, n_columns // in_row, shape, endpoint=True), axis=1).ravel() - 1
+            data[part] = 1 + rng.poisson(1.5, shape).ravel()
         for name, length in (("obs", n_rows), ("var", n_columns)):
             frame = file.create_group(name)
             frame.attrs["_index"] = "index"
             frame.create_dataset("index", data=[f"{name}{k}" for k in range(length)], dtype=h5py.string_dtype())
 
 
-def write_parquet(path: Path, rng: np.random.Generator, n_rows: int = 200_000, n_columns: int = 200) -> None:
+def write_parquet(path: Path, rng: np.random.Generator, n_rows: int = 400_000, n_columns: int = 200) -> None:
     """Write columns of zeros and ones, and one of classes."""
     cells = (rng.random((n_rows, n_columns)) < 0.1).astype(np.int64)
     frame = pd.DataFrame(cells, columns=[f"item{k}" for k in range(n_columns)])
@@ -63,13 +75,14 @@ def write_parquet(path: Path, rng: np.random.Generator, n_rows: int = 200_000, n
 Writer = Callable[[Path, np.random.Generator], None]
 _FILES: dict[str, tuple[str, Writer]] = {
     "VCF, 200 x 100,000": ("calls.vcf", write_vcf),
-    "h5ad, 20,000 x 5,000": ("cells.h5ad", write_h5ad),
+    "h5ad, 100,000 x 20,000": ("cells.h5ad", write_h5ad),
     "h5ad, compressed": ("cells.h5ad", partial(write_h5ad, compression="gzip")),
-    "Parquet, 200,000 x 200": ("baskets.parquet", write_parquet),
+    "Parquet, 400,000 x 200": ("baskets.parquet", write_parquet),
     "VCF, 2 x 10": ("calls.vcf", partial(write_vcf, n_samples=2, n_records=10)),
+    "h5ad, 20 x 100": ("cells.h5ad", partial(write_h5ad, n_rows=20, n_columns=100)),
 }
 CASES = list(_FILES)
-QUICK = [CASES[-1]]
+QUICK = CASES[-2:]
 
 
 def child_cost(name: str, seed: int, data: Path) -> Row:

@@ -31,6 +31,8 @@ _SIZE, _DIGEST = 8, 32
 # Seconds from one state to the next that is kept, at least, and so many times what keeping it took; and seconds that a
 # search must have taken for its last state to be kept.
 INTERVAL, SHARE, LEAST = 2.0, 50.0, 1.0
+# From one state to the next that is held in memory, so many times what taking it took.
+HELD_SHARE = 20.0
 
 
 class CheckpointError(ValueError):
@@ -92,6 +94,8 @@ class Checkpoint:
     Attributes
     ----------
     facts : dict
+    has_advanced : bool
+        Whether this run has kept anything.
 
     Examples
     --------
@@ -112,7 +116,7 @@ class Checkpoint:
         self.path = Path(path).resolve()
         self._identity = json.loads(json.dumps(dict(identity)))
         self._lock = threading.Lock()
-        self._is_writable = True
+        self._is_writable, self.has_advanced = True, False
         self.facts, self._parts = dict(facts), dict[str, State]()
         if self.path.exists():
             self._take(read(self.path))
@@ -137,7 +141,7 @@ class Checkpoint:
     def keep(self, name: str, state: State) -> None:
         """Write the state of a part; where that fails, the fit goes on without."""
         with self._lock:
-            self._parts[name] = state
+            self._parts[name], self.has_advanced = state, True
             if not self._is_writable:
                 return
             try:
@@ -170,28 +174,52 @@ class Part:
         self._checkpoint, self._name, self.state = checkpoint, name, state
         self._begin = self._kept = time.monotonic()
         self._took = 0.0
+        self._held: State | None = None
+        self._held_at, self._held_took = -np.inf, 0.0
 
-    def keep(self, make_state: Callable[[], State], wait: float | None = None) -> None:
+    def keep(self, make_state: Callable[[], State], wait: float | None = None, hold: bool = False) -> None:
         """Keep the state that a function returns, but only now and then, as that takes time.
 
-        ``wait`` are the seconds that must have passed since the last time.
+        ``wait`` are the seconds that must have passed since the last time. With ``hold`` it is held in memory until
+        then, for `keep_held`.
         """
         begin = time.monotonic()
-        if begin - self._kept < (max(INTERVAL, SHARE * self._took) if wait is None else wait):
-            return
-        self.state = make_state()
+        if begin - self._kept >= (max(INTERVAL, SHARE * self._took) if wait is None else wait):
+            self._write(make_state())
+            self._took = self._kept - begin
+        elif hold and begin - self._held_at >= HELD_SHARE * self._held_took:
+            self._held = _copied(make_state())
+            self._held_at = time.monotonic()
+            self._held_took = self._held_at - begin
+
+    def _write(self, state: State) -> None:
+        # Searches go on to change their arrays, and the file is written anew for every part.
+        self.state, self._held = _copied(state), None
         self._checkpoint.keep(self._name, self.state)
         self._kept = time.monotonic()
-        self._took = self._kept - begin
+
+    def keep_held(self) -> None:
+        """Keep the state that is held in memory, if there is any."""
+        if self._held is not None:
+            self._write(self._held)
 
     def is_damaged(self) -> CheckpointError:
         """Return the error for a state that does not fit the data."""
         return _damaged(self._checkpoint.path)
 
-    def keep_last(self, make_state: Callable[[], State]) -> None:
-        """Keep the state at the end of a search, unless it took next to no time."""
-        if time.monotonic() - self._begin >= min(LEAST, INTERVAL):
+    def keep_last(self, make_state: Callable[[], State], always: bool = False) -> None:
+        """Keep the state at the end of a search, unless it took next to no time, or always."""
+        if always or time.monotonic() - self._begin >= min(LEAST, INTERVAL):
             self.keep(make_state, wait=0)
+
+
+def _copied(value: Any) -> Any:
+    """Return a state with copies of its arrays."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, Mapping):
+        return {name: _copied(part) for name, part in value.items()}
+    return [_copied(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:

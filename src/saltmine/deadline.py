@@ -39,6 +39,10 @@ class Deadline:
         From now on.
     clock : callable
         Returns seconds.
+    resumable : bool
+        Whether another run goes on from a checkpoint where this one ends. Phases then have all of the time: a step that
+        is longer than a share of it would be cut short in every run. At least half of the time is for the search,
+        whatever comes after it.
 
     Attributes
     ----------
@@ -53,8 +57,14 @@ class Deadline:
     (False, 1.0)
     """
 
-    def __init__(self, seconds: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(
+        self,
+        seconds: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        resumable: bool = False,
+    ) -> None:
+        self._clock, self._resumable = clock, resumable
         self._begin = clock()
         self._end = None if seconds is None or seconds == float("inf") else self._begin + seconds
         self._limit = self._end
@@ -70,7 +80,8 @@ class Deadline:
         """Return the seconds that are left for the present phase of a search."""
         if self._end is None or self._limit is None:
             return float("inf")
-        return min(self._limit, self._end - self.reserve) - self._clock()
+        reserve = min(self.reserve, (self._end - self._begin) / 2) if self._resumable else self.reserve
+        return min(self._limit, self._end - reserve) - self._clock()
 
     def spent(self) -> float:
         """Return the share of the time that is over; 0 where there is no end."""
@@ -96,7 +107,8 @@ class Deadline:
             yield
             return
         before = self._limit
-        self._limit = self._clock() + share * max(self.left(), 0.0)
+        if not self._resumable:
+            self._limit = self._clock() + share * max(self.left(), 0.0)
         try:
             yield
         except TimeOver:
@@ -110,7 +122,7 @@ class Deadline:
 
     def copy(self) -> Deadline:
         """Return the same moment, for a run beside others."""
-        same = Deadline(None, self._clock)
+        same = Deadline(None, self._clock, resumable=self._resumable)
         same._begin, same._end, same._limit, same.reserve = self._begin, self._end, self._limit, self.reserve
         return same
 

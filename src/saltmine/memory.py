@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from saltmine.nouns import counted
 
@@ -64,6 +65,22 @@ def parse_size(size: str | float) -> int:
     return int(number)
 
 
+def check_max_memory(value: Any) -> None:
+    """Refuse limits of memory other than a number of bytes, or text such as 2G.
+
+    Examples
+    --------
+    >>> check_max_memory("much")
+    Traceback (most recent call last):
+    ValueError: max_memory: 'much' is not a size of memory; write it as 500M or 2G.
+    """
+    if value is not None:
+        try:
+            parse_size(value)
+        except ValueError as error:
+            raise ValueError(f"max_memory: {error}") from None
+
+
 def format_size(n_bytes: float) -> str:
     """Return a number of bytes as people write it.
 
@@ -77,6 +94,19 @@ def format_size(n_bytes: float) -> str:
     unit = next(unit for unit in "KMGT" if n_bytes < 1000 * _UNITS[unit] or unit == "T")
     number = n_bytes / _UNITS[unit]
     return f"{number:.1f} {unit}B".replace(".0 ", " ") if number < 100 else f"{number:,.0f} {unit}B"
+
+
+def enough_memory(needed: float) -> str:
+    """Return the options that allow so many bytes, and some more.
+
+    Examples
+    --------
+    >>> enough_memory(2 * 1024**3)
+    "--max-memory 3G (max_memory='3G')"
+    """
+    unit, letter = (1 << 30, "G") if needed >= 1 << 30 else (1 << 20, "M")
+    size = f"{int(-(-needed * 1.2 // unit))}{letter}"
+    return f"--max-memory {size} (max_memory='{size}')"
 
 
 def available_memory() -> int:

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from benchmarks.trust.checkpoints import digest_of
 from saltmine import CSalt, DiffNorm, Primp, compare, load
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.deadline import Deadline, Looks
 from saltmine.estimators import base, fitting
 from saltmine.solver import tall, wide
+from saltmine.solver.steps import Steps
 from tests.helpers.command_line import refused, run
 
 SAMPLE = 300
@@ -41,7 +43,7 @@ def looks(monkeypatch):
 
     There is one thread: time does not go faster for two, but the looks of two add up.
     """
-    monkeypatch.setattr(base, "Deadline", lambda limit: Deadline(limit, Looks()))
+    monkeypatch.setattr(base, "Deadline", lambda limit, **more: Deadline(limit, Looks(), **more))
     monkeypatch.setattr(fitting, "ThreadTeam", partial(ThreadTeam, 1))
 
 
@@ -130,22 +132,100 @@ def test_a_limit_that_is_not_reached_changes_nothing(planted, limit, parameters)
     assert ENDED_EARLY not in model.summary().headline
 
 
-@pytest.mark.parametrize("limit", [700, 900])
-def test_with_a_checkpoint_runs_of_limited_time_end_with_the_whole_model(looks, monkeypatch, planted, limit, tmp_path):
-    monkeypatch.setattr("saltmine.checkpoint.INTERVAL", 0.0)
-    monkeypatch.setattr("saltmine.checkpoint.SHARE", 0.0)
-    path = tmp_path / "fit.ckpt"
-    alone = CSalt(random_state=0).fit(planted.X, planted.y)
-    finished = []
-    while not any(finished) and len(finished) < 20:
-        model = CSalt(random_state=0, checkpoint=path, max_time=limit).fit(planted.X, planted.y)
+# ---------------------------------------------------------------------- run after run
+
+
+def count_looks_of_longest_step(monkeypatch, fit):
+    """Return the looks at the clock of the longest step of a fit that has no other steps in it."""
+    clocks, takes, longest = [], [0], 0
+    take = Steps.take
+
+    def make_deadline(limit, **more):
+        clocks.append(Looks())
+        return Deadline(10**9, clocks[-1], **more)
+
+    def counted(steps, step, seconds=0.0):
+        nonlocal longest
+        takes[0] += 1
+        before, looks = takes[0], clocks[-1].count
+        answer = take(steps, step, seconds)
+        if takes[0] == before:
+            longest = max(longest, clocks[-1].count - looks)
+        return answer
+
+    with monkeypatch.context() as patch:
+        patch.setattr(base, "Deadline", make_deadline)
+        patch.setattr(Steps, "take", counted)
+        return fit(), longest
+
+
+def fit_again_and_again(make, *data):
+    """Fit until a run ends by itself; return its model and the number of runs."""
+    for runs in range(1, 100):
+        model = make().fit(*data)
         assert_shown(model)
-        assert path.exists() != model.finished_
+        assert model.checkpoint.exists() != model.finished_
+        if model.finished_:
+            return model, runs
+    raise AssertionError("the fit does not come to its end")
+
+
+# What is looked at between steps.
+BETWEEN = 30
+
+
+@pytest.mark.parametrize("more", [BETWEEN, 150])
+@pytest.mark.parametrize("parameters", [{}, {"n_restarts": 2}, {"random_state": 5, "max_rank": 3}], ids=str)
+def test_with_a_checkpoint_short_runs_end_with_the_whole_model(looks, monkeypatch, planted, parameters, more, tmp_path):
+    make = partial(CSalt, **{"random_state": 0, **parameters})
+    alone, longest = count_looks_of_longest_step(monkeypatch, lambda: make(max_time=1).fit(planted.X, planted.y))
+    short = partial(make, checkpoint=tmp_path / "fit.ckpt", max_time=longest + more)
+    model, runs = fit_again_and_again(short, planted.X, planted.y)
+    assert runs > 1
+    assert digest_of(model) == digest_of(alone)
+
+
+@pytest.mark.parametrize("shape", ["wide", "tall"])
+def test_with_a_checkpoint_short_runs_in_blocks_end_with_the_whole_model(
+    looks, small_samples, monkeypatch, shape, tmp_path
+):
+    sizes = (2000, [60, 60]) if shape == "wide" else (40, [900, 900])
+    made = make_planted(*sizes, rank=4, noise=0.05, random_state=2)
+    make = partial(CSalt, random_state=0)
+    alone, longest = count_looks_of_longest_step(monkeypatch, lambda: make(max_time=1).fit(made.X, made.y))
+    short = partial(make, checkpoint=tmp_path / "fit.ckpt", max_time=longest + BETWEEN)
+    model, runs = fit_again_and_again(short, made.X, made.y)
+    assert runs > 1
+    assert digest_of(model) == digest_of(alone)
+
+
+@pytest.mark.parametrize("limit", [8, 16])
+def test_the_published_algorithm_goes_on_run_after_run(looks, planted, limit, tmp_path):
+    make = partial(CSalt, algorithm="paper", max_iter=200, random_state=0)
+    alone = make().fit(planted.X, planted.y)
+    path = tmp_path / "fit.ckpt"
+    finished = []
+    while not any(finished) and len(finished) < 40:
+        model = make(checkpoint=path, max_time=limit).fit(planted.X, planted.y)
         finished.append(model.finished_)
-    assert 1 < len(finished) < 20
-    assert not path.exists()
-    np.testing.assert_array_equal(model.usage_, alone.usage_)
-    assert model.description_length_ == alone.description_length_
+    assert 1 < len(finished) < 40
+    assert digest_of(model) == digest_of(alone)
+
+
+def test_a_run_that_gets_no_further_says_so(looks, planted, tmp_path):
+    model = CSalt(random_state=0, checkpoint=tmp_path / "fit.ckpt", max_time=40)
+    model.fit(planted.X, planted.y)
+    with pytest.warns(UserWarning, match=r"max_time=40 is too short for the next step.*allow more time\.$"):
+        model.fit(planted.X, planted.y)
+    assert not model.finished_
+
+
+def test_a_restart_that_was_cut_short_is_not_forgotten(looks, monkeypatch, planted, tmp_path):
+    # The first of two restarts ends by itself and is better than what the second has by then.
+    model = CSalt(random_state=0, n_restarts=2, checkpoint=tmp_path / "fit.ckpt", max_time=1700)
+    model.fit(planted.X, planted.y)
+    assert not model.finished_
+    assert model.checkpoint.exists()
 
 
 # ---------------------------------------------------------------------- what users see

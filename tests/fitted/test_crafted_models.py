@@ -7,7 +7,8 @@ from itertools import islice
 
 import pytest
 
-from fuzz.model_files import KINDS, bases, crafted_files
+from fuzz.model_files import KINDS, crafted_files
+from fuzz.real_models import bases
 from saltmine import load
 from saltmine.fitted.model_file import ModelFileError
 from tests.helpers.paths import ROOT

@@ -8,7 +8,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from fuzz.model_files import Evil, pack, sized_arrays
+from fuzz.random_models import sized_arrays
+from fuzz.real_models import Evil, pack
 from saltmine import CSalt, load
 from saltmine.fitted import model_archive
 from saltmine.fitted.model_archive import BadArchive, ModelArchive, check_memory

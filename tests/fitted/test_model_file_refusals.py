@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fuzz.model_files import pack
+from fuzz.real_models import pack
 from saltmine import CSalt, Prepare, load
 from saltmine.fitted.model_file import ModelFileError
 from saltmine.parameters import RUN_PARAMETERS

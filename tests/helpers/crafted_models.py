@@ -28,7 +28,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from fuzz.model_files import bases, crafted_files, small_data
+from fuzz.model_files import crafted_files
+from fuzz.real_models import bases, small_data
 from saltmine import CSalt, Dbssl, load
 from saltmine.fitted.model_file import ModelFileError
 

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from fuzz.model_files import pack
+from fuzz.real_models import pack
 
 
 def taken_apart(path):

@@ -86,6 +86,29 @@ def test_matrix_of_an_anndata_file_comes_back(tmp_path, form, dtype):
     assert table.item_names.tolist() == GENES
 
 
+@pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", ">i2", "|u1", "<i8"])
+@pytest.mark.parametrize("storage", [{}, {"chunks": (2, 2)}, {"compression": "gzip"}], ids=str)
+@pytest.mark.parametrize("userblock", [0, 512])
+def test_numbers_come_back_from_wherever_the_file_has_them(tmp_path, dtype, storage, userblock):
+    path = write_h5ad(tmp_path / "cells.h5ad", X=None)
+    with h5py.File(path) as file, h5py.File(tmp_path / "again.h5ad", "w", userblock_size=userblock) as again:
+        for name in ("obs", "var"):
+            file.copy(name, again)
+        again.create_dataset("X", data=COUNTS.astype(dtype), **storage)
+    np.testing.assert_array_equal(read(tmp_path / "again.h5ad").X, COUNTS)
+
+
+def test_numbers_of_a_width_that_numpy_does_not_have_come_back(tmp_path):
+    path = write_h5ad(tmp_path / "cells.h5ad", X=None)
+    narrow = h5py.h5t.STD_I16LE.copy()
+    narrow.set_precision(5)
+    narrow.set_offset(3)
+    with h5py.File(path, "a") as file:
+        node = h5py.h5d.create(file.id, b"X", narrow, h5py.h5s.create_simple(COUNTS.shape))
+        node.write(h5py.h5s.ALL, h5py.h5s.ALL, COUNTS.astype(np.int16))
+    np.testing.assert_array_equal(read(path).X, COUNTS)
+
+
 @pytest.mark.parametrize(
     ("column", "labels"),
     [

@@ -44,7 +44,12 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="other systems e
 @pytest.fixture
 def blocked(tmp_path):
     """Return a file of whose matrix the parser cannot send all before somebody takes it from the pipe."""
-    return write_h5ad(tmp_path / "cells.h5ad", X=np.ones((4, 2_000_000), dtype=np.float32))
+    h5py = pytest.importorskip("h5py")
+    path = write_h5ad(tmp_path / "cells.h5ad", X=None)
+    with h5py.File(path, "a") as file:
+        # In chunks: what a file has as one piece is not sent.
+        file.create_dataset("X", data=np.ones((4, 2_000_000), dtype=np.float32), chunks=(1, 2_000_000))
+    return path
 
 
 @pytest.fixture
@@ -312,8 +317,8 @@ def sent(*messages):
     return stream
 
 
-def received(stream):
-    return _Receiver(stream, None).message(_header(stream))
+def received(stream, path=Path(__file__)):
+    return _Receiver(stream, path, None).message(_header(stream))
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int64, np.float16, np.float32, ">f8", ">i2"])
@@ -323,6 +328,17 @@ def test_numbers_come_back(dtype):
     assert name == "X"
     np.testing.assert_array_equal(found, values)
     assert received(sent(numbers("none", np.empty((0, 3)))))[1].shape == (0, 3)
+
+
+def test_numbers_that_are_in_the_file_are_read_there(tmp_path):
+    values = np.arange(12, dtype=np.int16).reshape(4, 3)
+    path = tmp_path / "data"
+    path.write_bytes(b"before" + values.tobytes() + b"after")
+    message = Numbers("X", values.dtype, values.shape, (), offset=6)
+    np.testing.assert_array_equal(received(sent(message), path)[1], values)
+    path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(ReadError, match="sent something that is not data"):
+        received(sent(message), path)
 
 
 def test_texts_come_back():
@@ -350,6 +366,9 @@ def with_header(header, payload=b""):
         {"numbers": "X", "dtype": "<i4", "shape": [1.5]},
         {"numbers": "X", "dtype": "<i4", "shape": [True]},
         {"numbers": "X", "dtype": "<i4", "shape": "1"},
+        {"numbers": "X", "dtype": "<i4", "shape": [1], "offset": -1},
+        {"numbers": "X", "dtype": "<i4", "shape": [1], "offset": "begin"},
+        {"numbers": "X", "dtype": "<i4", "shape": [1], "offset": 1 << 40},
         {"numbers": 7},
         {"texts": "names", "count": -1},
         {"texts": "names", "count": "many"},

@@ -1,5 +1,6 @@
 """Steps of a search: repeated after an interruption, and cut short by a deadline."""
 
+import numpy as np
 import pytest
 
 from saltmine import checkpoint
@@ -83,6 +84,32 @@ def test_a_step_that_was_cut_short_is_taken_again_as_a_whole(tmp_path):
     again = Sum(part(tmp_path))
     again.run([1, 2])
     assert again.total == 3
+
+
+def test_however_short_a_run_was_the_steps_before_the_cut_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "INTERVAL", 1e9)
+    monkeypatch.setattr(checkpoint, "HELD_SHARE", 0.0)
+    for done in (2, 4, 6):
+        search = Sum(part(tmp_path), Deadline(5, Looks()))
+        with pytest.raises(TimeOver):
+            search.run([1] * 9)
+        assert len(part(tmp_path).state["answers"]) == done
+        assert part(tmp_path).state["state"] == {"total": done}
+
+
+def test_states_are_not_changed_by_later_steps(tmp_path):
+    class Counts(Sum):
+        def state(self):
+            return {"counts": counts}
+
+    counts = np.zeros(2)
+    whole = Checkpoint(tmp_path / "fit.ckpt", {}, {})
+    search = Counts(whole.part("one"))
+    search.run([1])
+    counts += 1
+    whole.part("two").keep(dict, wait=0)
+    again = Checkpoint(tmp_path / "fit.ckpt", {}, {}).part("one")
+    assert again.state["state"]["counts"].tolist() == [0, 0]
 
 
 def test_a_step_that_would_take_too_long_does_not_begin():

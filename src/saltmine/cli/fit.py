@@ -24,11 +24,11 @@ from saltmine.io.class_files import ClassFiles
 from saltmine.methods import METHODS, make, parameters_of, ranks_for
 
 # Options that set a parameter of the estimator, all but --ranks.
-SAME_NAME = ("algorithm", "alpha", "max_rank", "device", "tau", "candidates", "max_time", "checkpoint")
+SAME_NAME = ("algorithm", "alpha", "max_rank", "device", "tau", "candidates", "max_time", "max_memory", "checkpoint")
 OTHER_NAME = {"restarts": "n_restarts", "jobs": "n_jobs", "seed": "random_state", "cluster": "client"}
 PARAMETERS = {name: name for name in SAME_NAME} | OTHER_NAME
-# Options that a method without random starts accepts and ignores.
-IGNORED = ("seed", "jobs")
+# Options that a method without random starts, or without a limit of memory, accepts: reading has a limit in any case.
+IGNORED = ("seed", "jobs", "max_memory")
 
 TAU = "Confidence of the associations of asso, dbssl and mdldbssl; chosen by description length if not given."
 CANDIDATES = "Where patterns of dbssl and mdldbssl come from; item sets need mlxtend."

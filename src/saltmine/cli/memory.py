@@ -14,6 +14,8 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 
+from saltmine.memory import MemoryLimitError
+
 try:
     import resource
 except ImportError:  # pragma: no cover - Windows, which has no such limits
@@ -46,7 +48,8 @@ def is_memory_problem(error: BaseException | None) -> bool:
     >>> is_memory_problem(RuntimeError("can't start new thread")), is_memory_problem(RuntimeError("no such thing"))
     (True, False)
     """
-    if error is None:
+    # An error of a limit says itself what to do.
+    if error is None or isinstance(error, MemoryLimitError):
         return False
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True

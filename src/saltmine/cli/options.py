@@ -92,7 +92,8 @@ def choice(name: str, values: Iterable[str], default: str | None, text: str) -> 
 DATA = click.argument("data", nargs=-1, required=True, callback=parse_data)
 MODEL = click.argument("model", type=PATH)
 
-MAX_MEMORY = "Memory to use at most, as 500M or 2G; half of what is available if not given."
+MAX_MEMORY = """Memory that reading, and then a fit of csalt, primp or paper, may take, as 500M or 2G. If not given,
+reading may take half of what is available."""
 NONSILENT = "Whether silent mutations of a MAF file are left out; they are for genes if not given."
 #: Options of `saltmine.read`.
 READING = (

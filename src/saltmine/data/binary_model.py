@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.arrays import Bools
-
-if TYPE_CHECKING:
-    # Compiled code, which fitted models do without.
-    from saltmine.data.folding import Weights
+from saltmine.data.folding import Weights
 
 
 @dataclass(frozen=True)

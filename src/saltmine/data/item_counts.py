@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,11 +13,8 @@ from numpy.typing import NDArray
 
 from saltmine.arrays import Bools, Indices, Ints
 from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
 from saltmine.data.order import Order
-
-if TYPE_CHECKING:
-    # Compiled code, which fitted models do without.
-    from saltmine.data.bits import BitMatrix
 
 
 def entries(components: Bools, alterations: Bools) -> tuple[Indices, Indices, Indices]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from os import PathLike
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -75,6 +76,8 @@ class PatternModel(NewRows, Outputs):
     random_state: Any
     # Of the methods whose search may be cut short.
     max_time: float | None = None
+    # Of the methods whose search goes on from a file.
+    checkpoint: str | PathLike[str] | None = None
     # When the fit that runs has to end.
     _deadline: Deadline
 
@@ -210,7 +213,7 @@ class PatternModel(NewRows, Outputs):
             )
         with _all_or_nothing(self):
             self._check_parameters()
-            self._deadline = Deadline(self.max_time)
+            self._deadline = Deadline(self.max_time, resumable=self.checkpoint is not None)
             with self._open_client(X) as client:
                 data = self._validate(X, item_names, row_names)
                 classes, numbers = self._classes(y, data.shape[0])

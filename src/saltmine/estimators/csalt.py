@@ -14,6 +14,7 @@ from saltmine.data.lazy import LazyMatrix, is_lazy
 from saltmine.data.validation import BinaryMatrix
 from saltmine.distributed.connect import open_client
 from saltmine.estimators.base import PatternModel, import_fitting
+from saltmine.memory import check_max_memory
 from saltmine.parameters import (
     check_choice,
     check_count,
@@ -55,6 +56,7 @@ class MdlEstimator(PatternModel):
     callback: Listener | None = None
     checkpoint: str | PathLike[str] | None = None
     max_time: float | None = None
+    max_memory: str | float | None = None
 
     # Whether the checkpoint of a fit that has ended is removed; the command line first writes its results.
     _removes_checkpoint: ClassVar[bool] = True
@@ -110,6 +112,7 @@ class MdlEstimator(PatternModel):
         check_starts(self.n_restarts, self.n_jobs, self.random_state)
         check_checkpoint(self.checkpoint)
         check_max_time(self.max_time)
+        check_max_memory(self.max_memory)
         super()._check_parameters()
 
     def _check_device(self) -> None:
@@ -192,7 +195,11 @@ class CSalt(MdlEstimator):
         with the same model. Removed when the fit has ended (docs/guide/large_data.md).
     max_time : float or None
         Seconds that a fit may take; it then ends with the best model so far, and `finished_` is False. Results depend
-        on the clock only if the limit is reached.
+        on the clock only if the limit is reached. With a checkpoint, the next run goes on.
+    max_memory : str, number or None
+        Memory that a fit may take beside its input, as "2G" or bytes. What the search needs is estimated first; if that
+        is more, it looks at a smaller sample of wide or tall data, or is refused with a sentence. Without a limit,
+        the model does not depend on memory.
     fit_prior : bool
         Whether `predict` knows how frequent the classes were; otherwise all are equally likely.
     features : {"usage", "alterations"}

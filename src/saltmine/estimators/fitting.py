@@ -6,6 +6,7 @@ so that estimators can be imported without compiled code.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,11 +31,13 @@ from saltmine.data.threads import ThreadTeam
 from saltmine.data.validation import BinaryMatrix
 from saltmine.deadline import Deadline
 from saltmine.distributed.executor import open_executor
+from saltmine.estimators.memory_need import sample_cells
 from saltmine.estimators.resuming import digest_blocks, digest_rows, open_checkpoint
 from saltmine.estimators.runs import AnyResult, best_of_runs
 from saltmine.fitted.encoding import CodeTable, Encoder, shared_codes, shorten
 from saltmine.fitted.kinds import typical_rows
 from saltmine.mdl.groups import item_log_p, make_units
+from saltmine.memory import parse_size
 from saltmine.progress import Listener, Progress
 from saltmine.solver.block_order import arrange_item_blocks, arrange_row_blocks
 from saltmine.solver.group_tests import RowGroups, failed_alterations, test_groups, without_alterations
@@ -131,12 +134,16 @@ def _search_by_description_length(
 ) -> Found:
     classes: dict[str, Any] = {"n_classes": labels.n_classes, "merge_classes": not model._knows_classes}
     with ThreadTeam() as team:
-        best = partial(_best, model, labels, team)
+        n_classes = labels.n_classes if model._knows_classes else 1
+        cells = None
+        if model.max_memory is not None:
+            limit, has_sample = parse_size(model.max_memory), model.algorithm == "saltmine"
+            cells = sample_cells(data, n_classes, limit, has_sample, client is not None)
+        best = partial(_best, model, labels, team, cells)
         # The content of data that is read lazily is known to the blocks only.
         is_lazy = isinstance(data, LazyMatrix)
         checkpoint = None if is_lazy else open_checkpoint(model, labels, partial(digest_rows, data))
-        if model.algorithm == "saltmine" and is_tall(data.shape):
-            n_classes = labels.n_classes if model._knows_classes else 1
+        if model.algorithm == "saltmine" and is_tall(data.shape, cells):
             sources = row_sources(data, labels, client, model.binarize, n_classes)
             with open_executor(partial(make_row_block, **classes), sources, client, team) as row_blocks:
                 if is_lazy:
@@ -145,7 +152,7 @@ def _search_by_description_length(
                 order = arrange_row_blocks(row_blocks, labels, merge, names, data.shape[1])
                 found = best(checkpoint, partial(search_tall, row_blocks, labels.sort(order)), n_jobs=1)
                 return found.in_order(order.back)
-        if model.algorithm == "saltmine" and is_wide(data.shape):
+        if model.algorithm == "saltmine" and is_wide(data.shape, cells):
             columns = column_sources(data, client, model.binarize)
             make_block = partial(make_item_block, numbers=labels.numbers, **classes)
             with open_executor(make_block, columns, client, team) as item_blocks:
@@ -281,21 +288,26 @@ def _best(
     model: MdlEstimator,
     labels: Labels,
     team: ThreadTeam,
+    cells: int | None,
     checkpoint: Checkpoint | None,
     search: Callable[[SearchSettings], AnyResult],
     n_jobs: int | None,
 ) -> AnyResult:
-    """Search once per restart, and return the best result."""
+    """Search once per restart, and return the best result; samples have so many cells at most, where that is given."""
     deadline = model._deadline
 
     def run(restart: int, seed: int, tell: Listener) -> AnyResult:
-        settings = _make_settings(model, labels, team, restart, seed, tell)
+        settings = replace(_make_settings(model, labels, team, restart, seed, tell), sample_cells=cells)
         if checkpoint is not None:
             settings = replace(settings, part=lambda name: checkpoint.part(f"restart {restart}, {name}"))
         return search(replace(settings, deadline=deadline.copy()))
 
     seeds = model._seeds() if checkpoint is None else checkpoint.facts["seeds"]
-    return best_of_runs(model, run, seeds, n_jobs)
+    found = best_of_runs(model, run, seeds, n_jobs)
+    if checkpoint is not None and not found.finished and not checkpoint.has_advanced:
+        reason = f"max_time={model.max_time:g} is too short for the next step of the search"
+        warnings.warn(f"{reason}: this run got no further than the checkpoint; allow more time.", stacklevel=2)
+    return found
 
 
 def _operators(model: MdlEstimator, team: ThreadTeam) -> Callable[[BinaryMatrix, list[slice], Weights], Operator]:

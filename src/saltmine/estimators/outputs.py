@@ -14,7 +14,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from saltmine.arrays import Bools, Indices
+from saltmine.data.canonical import canonical_order
 from saltmine.data.labels import class_numbers, group_numbers
+from saltmine.data.stacking import Labels
 from saltmine.data.validation import BinaryMatrix
 from saltmine.fitted.differences import difference_table
 from saltmine.fitted.kinds import class_kinds
@@ -297,10 +299,6 @@ class Outputs(BaseEstimator):
         groups: Indices | None,
     ) -> Iterator[Bools]:
         """Fit on rows drawn anew, time after time, and yield what the patterns carry."""
-        # Compiled code, which would slow the import.
-        from saltmine.data.canonical import canonical_order
-        from saltmine.data.stacking import Labels
-
         numbers = np.searchsorted(self.classes_, labels)
         # Rows are drawn as they stand when sorted by content, so that their order makes no difference.
         order = canonical_order(rows, numbers, len(self.classes_), groups, self._item_names)

@@ -17,7 +17,7 @@ class Primp(MdlEstimator):
     ----------
     algorithm, alpha, binarize, max_rank, rank_step, max_iter, tol, n_restarts, fold, storage, device, client, n_jobs
         As in `CSalt`.
-    random_state, verbose, callback, checkpoint, max_time
+    random_state, verbose, callback, checkpoint, max_time, max_memory
         As in `CSalt`.
 
     Attributes

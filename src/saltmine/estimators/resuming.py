@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from saltmine.checkpoint import Checkpoint, digest
+from saltmine.data.stacking import Labels
 from saltmine.data.validation import BinaryMatrix
 from saltmine.parameters import is_whole
+from saltmine.solver.executor import BlockExecutor
+from saltmine.solver.item_block import ItemBlock
+from saltmine.solver.row_block import RowBlock
 
 if TYPE_CHECKING:
-    from saltmine.data.stacking import Labels
+    # The module imports this one.
     from saltmine.estimators.csalt import MdlEstimator
-    from saltmine.solver.executor import BlockExecutor
-    from saltmine.solver.item_block import ItemBlock
-    from saltmine.solver.row_block import RowBlock
 
 # Parameters that a model depends on; data is made binary before its digest is taken.
 PARAMETERS = (
@@ -30,6 +31,7 @@ PARAMETERS = (
     "fold",
     "storage",
     "device",
+    "max_memory",
 )
 
 

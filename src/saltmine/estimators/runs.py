@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from typing import Protocol, TypeVar
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from joblib import effective_n_jobs
 
@@ -72,7 +73,9 @@ class Watched(Protocol):
 
 
 class Result(Protocol):
-    """What a run finds: the lowest score is best."""
+    """What a run finds, a dataclass: the lowest score is best."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def length(self) -> float:
@@ -85,6 +88,10 @@ class Result(Protocol):
     @property
     def rank(self) -> int:
         """Return the number of patterns."""
+
+    @property
+    def finished(self) -> bool:
+        """Return whether the search was not cut short."""
 
 
 AnyResult = TypeVar("AnyResult", bound=Result)
@@ -114,7 +121,10 @@ def best_of_runs(
                 bar.finish(restart, counted(found.rank, "pattern"), found.length)
             return found
 
-        return min(restarts.run(run, seeds), key=lambda found: found.score)
+        results = restarts.run(run, seeds)
+        best = min(results, key=lambda found: found.score)
+        # Another one may have found more with more time.
+        return best if all(found.finished for found in results) else replace(best, finished=False)
 
 
 def steps_of(restart: int, tell: Listener) -> OnStep:

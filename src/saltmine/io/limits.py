@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saltmine.io.errors import ReadError
-from saltmine.memory import DEFAULT_SHARE, available_memory, format_size, memory_limit, parse_size
+from saltmine.memory import DEFAULT_SHARE, available_memory, enough_memory, format_size, memory_limit, parse_size
 
 #: What every file may take, and how many times its size beyond that. A table of zeros with a one in 1,000 cells,
 #: compressed by gzip, takes 2,200 times its size as a DataFrame.
@@ -93,7 +93,7 @@ def check_memory(needed: float, what: str, size: int | None, in_part: bool = Fal
     if needed <= allowed_memory(size, ratio):
         return
     limit, about = _limit(), "more than" if in_part else "about"
-    enough = _option(needed * (4 if in_part else 1))
+    enough = enough_memory(needed * (4 if in_part else 1))
     if needed <= limit.n_bytes and size is not None:
         problem = f"{what} takes {about} {format_size(needed)} of memory, but the file has only {format_size(size)}"
         raise ReadError(f"{problem}; if that is right, allow it with {enough}.")
@@ -108,7 +108,7 @@ def check_expansion(n_bytes: int, compressed: int, what: str) -> None:
     if n_bytes <= max(FREE_DATA, MAX_EXPANSION * compressed) or _limit().is_given:
         return
     problem = f"{format_size(compressed)} of {what} become {format_size(n_bytes)} when they are decompressed"
-    raise ReadError(f"{problem}, as data hardly does; if that is right, allow it with {_option(8 * n_bytes)}.")
+    raise ReadError(f"{problem}, as data hardly does; if that is right, allow it with {enough_memory(8 * n_bytes)}.")
 
 
 def check_shape(n_rows: int, n_columns: int, n_bytes: float, size: int | None) -> None:
@@ -121,13 +121,7 @@ def out_of_memory(size: int | None) -> ReadError:
     """Return the error for a file that took more memory than it may."""
     allowed = allowed_memory(size)
     problem = f"reading the file takes more than {format_size(allowed)} of memory"
-    return ReadError(f"{problem}; if that is right, allow more with {_option(2 * allowed)}.")
-
-
-def _option(needed: float) -> str:
-    unit, letter = (1 << 30, "G") if needed >= 1 << 30 else (1 << 20, "M")
-    size = f"{int(-(-needed * 1.2 // unit))}{letter}"
-    return f"--max-memory {size} (max_memory='{size}')"
+    return ReadError(f"{problem}; if that is right, allow more with {enough_memory(2 * allowed)}.")
 
 
 @dataclass(frozen=True)

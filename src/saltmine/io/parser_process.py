@@ -108,7 +108,7 @@ def parse_apart(parser: str, what: str, path: Path, request: dict[str, Any]) -> 
         yield Parsed(_parsed_here(parser, what, request, size), (_WITHIN,))
         return
     try:
-        yield Parsed(_received(process, what, size))
+        yield Parsed(_received(process, what, path, size))
     finally:
         # Also after Ctrl-C: the parser may be in a loop that only this ends.
         _end(process)
@@ -207,10 +207,10 @@ def _widen(stream: IO[bytes]) -> None:
 # ----------------------------------------------------------------------------------------------------- taking messages
 
 
-def _received(process: subprocess.Popen[bytes], what: str, size: int | None) -> Iterator[tuple[str, Value]]:
+def _received(process: subprocess.Popen[bytes], what: str, path: Path, size: int | None) -> Iterator[tuple[str, Value]]:
     """Yield the messages of a process until it is done, or say why it ended before."""
     assert process.stdout is not None
-    receiver = _Receiver(process.stdout, size)
+    receiver = _Receiver(process.stdout, path, size)
     try:
         while True:
             header = _header(process.stdout)
@@ -224,10 +224,13 @@ def _received(process: subprocess.Popen[bytes], what: str, size: int | None) -> 
 
 
 class _Receiver:
-    """Takes arrays and texts from a pipe; what they need together is checked before they are allocated."""
+    """Takes arrays and texts from a pipe; what they need together is checked before they are allocated.
 
-    def __init__(self, stream: IO[bytes], size: int | None) -> None:
-        self._stream, self._size, self._n_bytes = stream, size, 0
+    Numbers that the file holds as they are in memory are not sent, but read from there.
+    """
+
+    def __init__(self, stream: IO[bytes], path: Path, size: int | None) -> None:
+        self._stream, self._path, self._size, self._n_bytes = stream, path, size, 0
 
     def message(self, header: dict[str, Any]) -> tuple[str, Value]:
         """Return the name and the contents of a message."""
@@ -247,8 +250,22 @@ class _Receiver:
             raise _unexpected()
         self._allocate(prod(shape) * np.dtype(dtype).itemsize)
         array = np.empty(shape, dtype=dtype)
-        _fill(self._stream, array)
+        if "offset" in header:
+            self._read(array, header["offset"])
+        else:
+            _fill(self._stream, array)
         return true_or_false(array)
+
+    def _read(self, array: NDArray[Any], offset: Any) -> None:
+        """Read an array from its place in the file."""
+        if not _is_count(offset):
+            raise _unexpected()
+        try:
+            with self._path.open("rb") as file:
+                file.seek(offset)
+                _fill(file, array)
+        except EOFError:
+            raise _unexpected() from None
 
     def _texts(self, header: dict[str, Any]) -> list[str]:
         count = header.get("count")

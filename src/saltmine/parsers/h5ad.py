@@ -116,7 +116,18 @@ def _numbers(name: str, node: Any) -> Iterator[Message]:
     if dtype.kind not in "biuf":
         raise ParseError(f"the {name} hold {dtype}, not numbers or text; change the type.")
     yield Allow(_seconds_of_chunk(node))
-    yield Numbers(name, dtype, node.shape, _number_pieces(node, dtype))
+    yield Numbers(name, dtype, node.shape, _number_pieces(node, dtype), _offset(node))
+
+
+def _offset(node: Any) -> int | None:
+    """Return where the file has an array as one piece, as it is in memory; None if it is stored otherwise."""
+    if node.chunks is not None or not node.size or node.file.userblock_size or node.dtype.str[0] == ">":
+        return None
+    # HDF5 knows numbers of other widths than numpy, which have to be converted.
+    if node.dtype.itemsize > 8 or node.id.get_type() != h5py.h5t.py_create(node.dtype, logical=True):
+        return None
+    offset: int | None = node.id.get_offset()
+    return offset
 
 
 def _number_pieces(node: Any, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:

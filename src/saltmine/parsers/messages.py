@@ -28,12 +28,17 @@ class ParseError(ValueError):
 
 @dataclass(frozen=True)
 class Numbers:
-    """An array of numbers in pieces, which are joined along the first axis."""
+    """An array of numbers in pieces, which are joined along the first axis.
+
+    ``offset`` is where the file has them as they are in memory; then only that is sent, and the reader takes them from
+    there.
+    """
 
     name: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     pieces: Iterable[NDArray[Any]]
+    offset: int | None = None
 
 
 @dataclass(frozen=True)
@@ -80,8 +85,9 @@ def send(stream: IO[bytes], message: Message) -> Iterator[None]:
         send_header(stream, {"facts": message.name, "values": message.values})
     elif isinstance(message, Numbers):
         dtype = message.dtype.newbyteorder("<")
-        send_header(stream, {"numbers": message.name, "dtype": dtype.str, "shape": list(message.shape)})
-        for piece in message.pieces:
+        place = {} if message.offset is None else {"offset": message.offset}
+        send_header(stream, {"numbers": message.name, "dtype": dtype.str, "shape": list(message.shape), **place})
+        for piece in message.pieces if message.offset is None else ():
             if piece.size:
                 stream.write(np.ascontiguousarray(piece, dtype=dtype).data.cast("B"))
             yield

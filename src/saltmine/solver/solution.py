@@ -75,8 +75,8 @@ class SearchSettings:
     ``on_check(rank, iteration, max_iter, objective)`` is called at every check of the relaxed objective,
     ``on_refine(rank, length, done)`` between the moves of the local search, with the share of the work that is done by
     what searches usually take. With ``merge_classes`` all rows are one class. ``part`` returns what a checkpoint has of
-    a search in this one, by name. ``expected_end(local, seconds)`` tells how long the rest of the fit will take after a
-    local search whose tests take so many seconds.
+    a search in this one, by name. A sample has ``sample_cells`` at most, where they are given. ``expected_end(local,
+    seconds)`` tells how long the rest of the fit will take after a local search whose tests take so many seconds.
     """
 
     rng: np.random.Generator
@@ -93,6 +93,7 @@ class SearchSettings:
     on_refine: OnRefine = lambda rank, length, done: None
     deadline: Deadline = field(default_factory=Deadline)
     part: Callable[[str], Part | None] = lambda name: None
+    sample_cells: int | None = None
     expected_end: Callable[[Any, float], float] = lambda local, seconds: 0.0
 
     def task(self, matrix: BinaryMatrix, bits: BitMatrix) -> Task:

@@ -29,7 +29,8 @@ class Steps:
     interruption the search goes the same way: steps that were taken before give their answer and do nothing, and the
     state is restored behind the last of them. So between two steps a search may look at nothing but answers.
 
-    A step that the deadline has cut short is not kept: with the same checkpoint, another run takes it as a whole.
+    A step that the deadline has cut short is not kept: with the same checkpoint, another run takes it as a whole. The
+    state before it is kept then, however short the run was, so that repeated runs get on.
 
     Parameters
     ----------
@@ -61,14 +62,18 @@ class Steps:
             if not self.are_repeated:
                 self._restore()
             return answer
-        self._deadline.check(seconds)
-        answer = step()
-        # It may have ended early.
-        self._deadline.check()
+        try:
+            self._deadline.check(seconds)
+            answer = step()
+            # It may have ended early.
+            self._deadline.check()
+        finally:
+            if self._part is not None and self._deadline.was_over:
+                self._part.keep_held()
         if self._part is not None and not self._deadline.was_over:
             self._answers.append(answer)
             self._next += 1
-            self._part.keep(self._kept)
+            self._part.keep(self._kept, hold=self._deadline.is_set)
         return answer
 
     def _restore(self) -> None:
@@ -85,7 +90,7 @@ class Steps:
         """Keep the state now, at the end of a search, unless it was cut short or took no time."""
         is_new = len(self._answers) > self._n_before
         if self._part is not None and is_new and not self._deadline.was_over:
-            self._part.keep_last(self._kept)
+            self._part.keep_last(self._kept, always=self._deadline.is_set)
 
     def _kept(self) -> State:
         return {"answers": list(self._answers), "state": self._search.state()}

@@ -29,19 +29,19 @@ SAMPLE_CELLS, MIN_ROWS, MAX_ROWS = 1 << 24, 2_000, 40_000
 MIN_ROWS_OF_CLASS = 200
 
 
-def sample_size(n_items: int) -> int:
-    """Return the number of rows that a search looks at, at most.
+def sample_size(n_items: int, cells: int | None = None) -> int:
+    """Return the number of rows that a search looks at, at most; of so many cells, if given.
 
     Examples
     --------
     >>> sample_size(56), sample_size(2000), sample_size(10**6)
     (40000, 8388, 2000)
     """
-    return int(np.clip(SAMPLE_CELLS // max(n_items, 1), MIN_ROWS, MAX_ROWS))
+    return int(np.clip((cells or SAMPLE_CELLS) // max(n_items, 1), MIN_ROWS, MAX_ROWS))
 
 
-def is_tall(shape: tuple[int, int]) -> bool:
-    """Return whether data has more rows than a search looks at, and more than items.
+def is_tall(shape: tuple[int, int], cells: int | None = None) -> bool:
+    """Return whether data has more rows than a search looks at, of so many cells if given, and more than items.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def is_tall(shape: tuple[int, int]) -> bool:
     (True, False, False)
     """
     m, n = shape
-    return m > sample_size(n) and m >= n
+    return m > sample_size(n, cells) and m >= n
 
 
 def sample_shares(class_sizes: Ints, size: int) -> Floats:
@@ -81,7 +81,7 @@ def search_tall(executor: BlockExecutor[RowBlock], labels: Labels, settings: Sea
     first = replace(settings, on_refine=rescale(settings.on_refine, STARTED, SEARCHED, STARTED))
     second = rescale(settings.on_refine, SEARCHED, 1.0)
     searched = labels.merged() if settings.merge_classes else labels
-    sample = _draw(executor, np.bincount(searched.numbers, minlength=searched.n_classes), settings.rng)
+    sample = _draw(executor, np.bincount(searched.numbers, minlength=searched.n_classes), settings)
     model = TallModel(executor, alterations=settings.alterations, alpha=settings.alpha, on_refine=second)
     stacked = StackedMatrix.from_rows(sample.rows, sample.numbers, len(sample.sizes), fold=True)
     bits = BitMatrix(stacked.matrix, stacked.blocks, stacked.weights)
@@ -93,11 +93,11 @@ def search_tall(executor: BlockExecutor[RowBlock], labels: Labels, settings: Sea
     return replace(_collect(model, labels, found), finished=not settings.deadline.was_over)
 
 
-def _draw(executor: BlockExecutor[RowBlock], class_sizes: Ints, rng: np.random.Generator) -> RowSample:
+def _draw(executor: BlockExecutor[RowBlock], class_sizes: Ints, settings: SearchSettings) -> RowSample:
     """Draw a sample of the rows of all blocks."""
     n_items = len(executor.query(RowBlock.count)[0][1])
-    shares = sample_shares(class_sizes, sample_size(n_items))
-    rows, copies = draw(executor, RowBlock, shares, int(rng.integers(2**63)))
+    shares = sample_shares(class_sizes, sample_size(n_items, settings.sample_cells))
+    rows, copies = draw(executor, RowBlock, shares, int(settings.rng.integers(2**63)))
     drawn = np.repeat(rows, copies)
     return RowSample(drawn["cells"], drawn["number"], class_sizes)
 

@@ -29,19 +29,19 @@ from saltmine.solver.wide_model import WideModel, WideStart
 SAMPLE_CELLS, MIN_ITEMS, MAX_ITEMS = 1 << 24, 2_000, 40_000
 
 
-def sample_size(n_rows: int) -> int:
-    """Return the number of items that a search looks at, at most.
+def sample_size(n_rows: int, cells: int | None = None) -> int:
+    """Return the number of items that a search looks at, at most; of so many cells, if given.
 
     Examples
     --------
     >>> sample_size(56), sample_size(2000), sample_size(10**6)
     (40000, 8388, 2000)
     """
-    return int(np.clip(SAMPLE_CELLS // max(n_rows, 1), MIN_ITEMS, MAX_ITEMS))
+    return int(np.clip((cells or SAMPLE_CELLS) // max(n_rows, 1), MIN_ITEMS, MAX_ITEMS))
 
 
-def is_wide(shape: tuple[int, int]) -> bool:
-    """Return whether data has more items than a search looks at, and more than rows.
+def is_wide(shape: tuple[int, int], cells: int | None = None) -> bool:
+    """Return whether data has more items than a search looks at, of so many cells if given, and more than rows.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def is_wide(shape: tuple[int, int]) -> bool:
     (True, False, False)
     """
     m, n = shape
-    return n > max(sample_size(m), m)
+    return n > max(sample_size(m, cells), m)
 
 
 def search_wide(executor: BlockExecutor[ItemBlock], labels: Labels, settings: SearchSettings) -> Found:
@@ -60,7 +60,7 @@ def search_wide(executor: BlockExecutor[ItemBlock], labels: Labels, settings: Se
     blocks = (labels.merged() if settings.merge_classes else labels).blocks()
     weights = np.ones(len(labels.numbers), dtype=np.int64)
     layout = Layout(blocks, weights)
-    columns, copies = _draw(executor, len(weights), settings.rng)
+    columns, copies = _draw(executor, len(weights), settings)
     sample = BitMatrix.of_columns(columns, layout, blocks, Weights(copies, weights))
     first = replace(settings, on_refine=rescale(settings.on_refine, STARTED, SEARCHED, STARTED))
     with settings.deadline.phase(OF_SAMPLE):
@@ -71,11 +71,11 @@ def search_wide(executor: BlockExecutor[ItemBlock], labels: Labels, settings: Se
     return replace(_collect(model, labels, found), finished=not settings.deadline.was_over)
 
 
-def _draw(executor: BlockExecutor[ItemBlock], n_rows: int, rng: np.random.Generator) -> Sample:
+def _draw(executor: BlockExecutor[ItemBlock], n_rows: int, settings: SearchSettings) -> Sample:
     """Draw columns that have a one from all blocks, packed, (k, W)."""
     present = sum(present for _, _, present in executor.query(ItemBlock.count))
-    share = min(sample_size(n_rows) / max(present, 1), 1.0)
-    return draw(executor, ItemBlock, share, int(rng.integers(2**63)))
+    share = min(sample_size(n_rows, settings.sample_cells) / max(present, 1), 1.0)
+    return draw(executor, ItemBlock, share, int(settings.rng.integers(2**63)))
 
 
 def _start(bits: BitMatrix, found: Solution) -> WideStart:
