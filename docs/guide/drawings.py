@@ -119,7 +119,7 @@ def draw_alteration() -> None:
     bracket(left, (0, 5), "Mainz", MAINZ)
     bracket(left, (5, 10), "Trier", TRIER)
     right.set_axis_off()
-    right.set(xlim=(0, 10), ylim=(0, 10))
+    right.set(xlim=(-0.2, 10), ylim=(0, 10))
     _chips(right, 7.6, "both shops", ITEMS[:4], SHARED)
     _chips(right, 5.4, "Trier adds", ["sugar", "coffee"], TRIER)
     right.text(0, 3.3, "written as", fontsize=9.5, color="#777777")
