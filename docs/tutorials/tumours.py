@@ -62,7 +62,7 @@ for stage in ["primary", "relapse"]:
 pd.DataFrame(sheet, columns=["sample", "patient", "class"]).to_csv(
     folder / "samples.tsv", sep="\t", index=False
 )
-print((folder / "relapse.maf").read_text()[:220])
+print("\n".join((folder / "relapse.maf").read_text().splitlines()[:5]))
 
 # %%
 # Read the files
