@@ -34,7 +34,7 @@ INTERVAL, SHARE, LEAST = 2.0, 50.0, 1.0
 
 
 class CheckpointError(ValueError):
-    """Raised for a file that is no checkpoint of this fit.
+    """Raised if a file is not a checkpoint of this fit.
 
     Examples
     --------
