@@ -65,9 +65,12 @@ for ax in axes.flat:
     ax.set_axis_off()
 
 # %%
-# The strokes that eights add
-# ---------------------------
-# These are the alterations: pixels that one digit adds to a stroke that both have.
+# A pattern may be pink although only one digit uses it.
+# The other digit then has these pixels as well, but as part of its alterations or of other patterns.
+#
+# The strokes that a digit adds
+# -----------------------------
+# These are the alterations: pixels that one digit adds to a pattern that both have.
 
 added = table[table.kind == "added"].groupby(["pattern", "role"])["item"].agg(list)
 for (pattern, digit), items in added.items():
