@@ -92,8 +92,8 @@ def choice(name: str, values: Iterable[str], default: str | None, text: str) -> 
 DATA = click.argument("data", nargs=-1, required=True, callback=parse_data)
 MODEL = click.argument("model", type=PATH)
 
-MAX_MEMORY = "Memory that reading may use, such as 500M or 2G; by default half of the available memory."
-NONSILENT = "Leave out silent mutations of a MAF file, or keep all; by default they are left out for genes."
+MAX_MEMORY = "Memory to use at most, as 500M or 2G; half of what is available if not given."
+NONSILENT = "Whether silent mutations of a MAF file are left out; they are for genes if not given."
 #: Options of `saltmine.read`.
 READING = (
     click.option("--target", metavar="COLUMN", help="Column that holds the classes."),
