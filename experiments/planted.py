@@ -34,8 +34,8 @@ CURVES = {
     "csalt": ("C-Salt", "csalt"),
     "paper": ("C-Salt as published", "paper"),
     "primp": ("Primp", "primp"),
-    "dbssl-shared": ("Dbssl[r_c, 2 r_c, 2 r_c]", "dbssl"),
-    "dbssl-own": ("Dbssl[0, r*, r*]", "dbssl"),
+    "dbssl-shared": ("Dbssl, true ranks", "dbssl"),
+    "dbssl-own": ("Dbssl, classes only", "dbssl"),
     "mdldbssl": ("MdlDbssl", "mdldbssl"),
 }
 # The paper runs MdlDbssl where the rank is varied only: elsewhere Dbssl is told the rank.

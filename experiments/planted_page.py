@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 #: The paper's panels.
 PANELS = {"F": "F-measure", "rec_V": "recall of alterations", "r": "patterns per class"}
 MEASURES = (*PANELS, "pre_V", "planted r", "patterns", "f/f*", "seconds")
-WHAT_IS_SHOWN = """\
+#: The same for all experiments on planted data.
+HOW_TO_READ = """\
+The methods are:
+
+- **C-Salt** is `CSalt()`, and **C-Salt as published** is `CSalt(algorithm="paper")`.
+- **Primp** is the related method without classes.
+  C-Salt and Primp get no information about the truth.
+- **Dbssl, true ranks** is told the planted number of common patterns, and twice this number for each of two classes.
+  Alterations count as patterns of their class here.
+- **Dbssl, classes only** is told to find no common patterns, and as many patterns of each class as were planted in all.
+- **MdlDbssl** chooses among nine such settings of the paper; it is run if the number of patterns varies.
+
 The measures are:
 
 - **F** is the F-measure of the patterns of every class, with their rows.
@@ -27,13 +38,12 @@ The measures are:
 - **rec_V** is the recall of the planted alterations, which may be found in any pattern.
 - **pre_V** is the precision of the patterns in which they are found.
   It is low if a pattern holds the alteration together with the items that it alters.
-- **r** is the number of patterns of a class, planted or found, as the mean over the classes.
-- **r\\*** counts the planted patterns of all classes, and **r_c** those that all classes have.
+- **r** is the number of patterns per class, as the mean over the classes.
 
-`algorithm="paper"` is C-Salt as published.
-Primp is the related method without classes.
-Dbssl is the method that the paper compares with.
-Two methods are compared on the matrices that both were run on, to three digits."""
+Two methods are compared on the matrices that both were run on, to three digits.
+Bars in the figures are two standard deviations long."""
+#: What the cells of each of two tables show.
+CELLS = (("F", "rec_V"), ("pre_V", "r"))
 #: Methods beside each other in a table.
 METHODS_PER_TABLE = 5
 STYLES: dict[str, dict[str, Any]] = {
@@ -57,11 +67,10 @@ def write(series: Series, rows: Sequence[Row], folder: Path) -> str:
         [
             f"# {series.title}",
             _what_was_measured(series, runs, code_versions(rows)),
-            WHAT_IS_SHOWN,
+            HOW_TO_READ,
             *(verdict(series, runs, baseline) for baseline in baselines),
             f"![{series.title}: F-measure, recall of alterations and number of patterns]({series.name}.png)",
-            "Cells show F / rec_V / pre_V / r, as means over the matrices.\nThe planted r is in parentheses.",
-            *(_as_markdown(series, part) for _, part in table.groupby("classes")),
+            *(_tables(series, table, *measures) for measures in CELLS),
             "",
         ]
     )
@@ -89,7 +98,6 @@ def _what_was_measured(series: Series, runs: pd.DataFrame, code: str) -> str:
         "share": "24 planted patterns, 10 % noise",
         "rank": "10 % noise",
     }[series.varied]
-    has_mdl = "mdldbssl" in set(runs["method"])
     shapes = runs[["columns", "rows"]].drop_duplicates().sort_values("columns").to_numpy()
     sizes = ", ".join(f"{n} x {m}" for n, m in shapes)
     return "\n".join(
@@ -99,13 +107,6 @@ def _what_was_measured(series: Series, runs: pd.DataFrame, code: str) -> str:
             f"- Data: {classes} classes, {usual}, {series.label} {points}.",
             f"- {count} matrices per method and point, of {sizes} columns x rows.",
             f"- Seeds {runs['seed'].min()} to {runs['seed'].max()}.",
-            "- C-Salt and Primp get no information about the truth.",
-            "- Dbssl is given numbers of patterns, in one of two ways.",
-            "  It gets the planted ones, where alterations count as patterns of their class:",
-            "  r_c common ones, and for two classes 2 r_c of each.",
-            "  Or it gets no common ones and r* of each class.",
-            *(["- MdlDbssl chooses among the paper's nine constellations."] if has_mdl else []),
-            "- Bars in the figure are two standard deviations long.",
         ]
     )
 
@@ -172,7 +173,15 @@ def _shown(series: Series, point: Any) -> str:
     return f"{point:g}" if series.varied == "rank" else f"{100 * point:g} %"
 
 
-def _as_markdown(series: Series, table: pd.DataFrame) -> str:
+def _tables(series: Series, table: pd.DataFrame, first: str, second: str) -> str:
+    """Return tables of two measures with a sentence that names them."""
+    named = f"Cells show {first} / {second}, as means over the matrices."
+    planted = "\nThe planted r is in parentheses." if second == "r" else ""
+    parts = [_as_markdown(series, part, first, second) for _, part in table.groupby("classes")]
+    return "\n\n".join([named + planted, *parts])
+
+
+def _as_markdown(series: Series, table: pd.DataFrame, first_measure: str, second_measure: str) -> str:
     """Return a table of the points and methods, in parts that are narrow enough to read."""
     methods = [method for method in series.methods if (table["method"] == method).any()]
     classes = f", {table['classes'].iloc[0]} classes" if len(series.classes) > 1 else ""
@@ -182,8 +191,13 @@ def _as_markdown(series: Series, table: pd.DataFrame) -> str:
         shown = methods[first : first + METHODS_PER_TABLE]
         lines = [
             [
-                f"{_shown(series, point)} ({cells['planted r'].iloc[0]:.1f})",
-                *(_cell(cells.loc[method]) if method in cells.index else "" for method in shown),
+                _shown(series, point) + (f" ({cells['planted r'].iloc[0]:.1f})" if second_measure == "r" else ""),
+                *(
+                    f"{_value(cells.loc[method], first_measure)} / {_value(cells.loc[method], second_measure)}"
+                    if method in cells.index
+                    else ""
+                    for method in shown
+                ),
             ]
             for point, cells in points
         ]
@@ -191,9 +205,10 @@ def _as_markdown(series: Series, table: pd.DataFrame) -> str:
     return "\n\n".join(tables)
 
 
-def _cell(row: Any) -> str:
-    shares = ["-" if pd.isna(row[measure]) else f"{row[measure]:.3f}" for measure in ("F", "rec_V", "pre_V")]
-    return f"{' / '.join(shares)} / {row['r']:.1f}"
+def _value(row: Any, measure: str) -> str:
+    if pd.isna(row[measure]):
+        return "-"
+    return f"{row[measure]:.1f}" if measure == "r" else f"{row[measure]:.3f}"
 
 
 def draw(series: Series, table: pd.DataFrame, path: Path) -> None:

@@ -17,9 +17,8 @@ import pandas as pd
 from experiments import EXPERIMENTS, find
 from experiments.experiment import Row, code_versions
 from experiments.planted import CURVES, SERIES
-from experiments.planted_page import of_both, standing_in_counts
+from experiments.planted_page import HOW_TO_READ, of_both, standing_in_counts
 from experiments.store import Store
-from experiments.text_page import verdict
 from saltmine.cli.output import markdown_table
 
 ROOT = Path(__file__).parents[1]
@@ -51,19 +50,18 @@ def _introduction(rows: dict[str, list[Row]]) -> str:
     return "\n\n".join(
         [
             "# Results of the paper's experiments",
-            "This page is written by `python -m experiments.results_page` from stored runs; do not edit it.\n"
+            "`python -m experiments.results_page` writes this page from stored runs.\n"
             "[The paper's experiments](experiments.md) describes the commands.\n"
             f"The {len(everything):,} fits were made with {code_versions(everything)}.",
+            "## Methods and measures",
+            "The first four experiments use planted data.\n"
+            "The paper shows its curves only as figures, so its algorithm is run on the same matrices.",
+            HOW_TO_READ,
             "## How C-Salt compares",
             "The table counts the points at which C-Salt is above / level with / below another method.\n"
-            "Points are compared by their means over the matrices, to three digits.\n"
             "pre_V is a mean over all points.\n"
-            "The paper shows its curves only as figures.\n"
-            'Its algorithm is therefore run on the same matrices, as `algorithm="paper"` ("C-Salt as published").\n'
             "The sections below list the points at which C-Salt is below.",
             markdown_table(["experiment", "C-Salt against", "F", "rec_V", "pre_V, mean"], _planted_lines(rows)),
-            *(verdict(row["corpus"], row) for row in rows["text"] if row["method"] == "csalt"),
-            "The genomes are simulated.\nThe last section says what is similar to the paper and what is not.",
         ]
     )
 
@@ -83,8 +81,9 @@ def _planted_lines(rows: dict[str, list[Row]]) -> list[list[str]]:
 
 
 def _section(name: str, page: str) -> str:
-    """Return the page of an experiment as a section: headings one level lower, the picture in its folder."""
-    lower = "\n".join(f"#{line}" if line.startswith("#") else line for line in page.splitlines())
+    """Return the page of an experiment as a section: headings one level lower, without what the top says."""
+    without = page.replace(f"{HOW_TO_READ}\n\n", "")
+    lower = "\n".join(f"#{line}" if line.startswith("#") else line for line in without.splitlines())
     return lower.replace(f"]({name}.png)", f"]({PICTURES}/{name}.png)")
 
 

@@ -62,16 +62,14 @@ RSS_ROUNDED, DENSITY_ROUNDED = 500, 0.005
 
 HOW_COUNTED = """\
 - r0 patterns are common, and r1 and r2 patterns belong to the first and the second class.
-- Figures in parentheses are those of the truncated factorization.
-  It has no products of fewer than four words or documents.
+- Figures in parentheses are those of the truncated model.
 - A pattern belongs to a class if no document of the other class uses it; otherwise it is common.
 - As in the paper, a pattern to which a class adds more words than the classes share counts as a pattern of this class.
   We count the rest of it as a pattern of the other class, so r can exceed the number of patterns.
 - Words that a class adds to a common pattern count among the words of the pattern.
 - Primp has no classes: its patterns are also counted by the documents that use them.
   The paper does not say how it counts them.
-- RSS is the number of cells in error.
-  Per one, it is divided by the ones of the data, so that different matrices can be compared."""
+- RSS is the number of wrong cells, and "RSS per one" are the errors per one."""
 HOW_LISTED = """\
 The tables list everything that belongs to one class: its own patterns, and the words that it adds to a common pattern.
 
@@ -81,7 +79,7 @@ The tables list everything that belongs to one class: its own patterns, and the 
 - "In all" is the same share of all documents.
 - "Over half" counts the documents that have more than half of the words, whether or not they use the pattern.
 - Every figure is that of the first class + that of the second.
-- A dagger (†) marks what the truncated factorization does not have.
+- A dagger (†) marks what the truncated model does not have.
 
 `text_patterns.csv` has the same for all methods."""
 
@@ -118,7 +116,7 @@ def write(rows: Sequence[Row], folder: Path) -> str:
             "Pink words are shared by the classes that use the pattern.\n"
             "Blue words belong to the first class, and green words to the second.",
             "![Word clouds of the four largest patterns of every method](text.png)",
-            "## What C-Salt says of single classes",
+            "## What C-Salt finds for single classes",
             HOW_LISTED,
             *(_claims(name, found["csalt"]) for name, found in measured.items() if "csalt" in found),
             "",
@@ -134,10 +132,11 @@ def _what_was_measured(runs: Sequence[Row]) -> str:
         "- C-Salt and Primp may find at most 30 patterns.\n"
         "- Dbssl1 may find 30 common patterns and 30 of each class, and Dbssl2 15 of each kind.\n"
         "- Rows are documents, and items are the words in them.\n"
-        "- Words have three or more letters and are in their basic form.\n"
-        "  Stop words are left out, by a list beside the documents or else by that of scikit-learn.\n"
+        "- Words have three or more letters and are in their base form; stop words are left out.\n"
         "- News posts consist of subject and body.\n"
-        "- Empty rows and rows that equal an earlier one are left out."
+        "- Empty rows and rows that equal an earlier one are left out.\n"
+        "- *Errors per one* are the wrong cells, divided by the number of ones in the data.\n"
+        "- The *truncated* model leaves out patterns of fewer than four words or documents, as in the paper."
     )
 
 
@@ -176,11 +175,8 @@ def verdict(name: str, row: Row) -> str:
             f"**{corpus.title}**:",
             "",
             *parts,
-            f"- Without truncation, these are {row['whole']['rss'] / 1000:.1f} thousand cells in a matrix with "
-            f"{row['ones'] / 1000:.1f} thousand ones.",
-            f"  The paper has {PAPER[name]['csalt'][0].rss / 1000:.0f} thousand in one with "
-            f"{corpus.paper_ones / 1000:.1f} thousand.",
-            f"- C-Salt finds {specific} ({left}) patterns of single classes and {altered} alterations of common ones.",
+            f"- C-Salt finds {specific} ({left} when truncated) patterns of single classes and {altered} "
+            "alterations of common ones.",
             f"  Together these are {enough} the {paper[0]} ({paper[1]}) patterns of single classes in the paper.",
         ]
     )

@@ -119,7 +119,7 @@ def draw_alteration() -> None:
     bracket(left, (0, 5), "Mainz", MAINZ)
     bracket(left, (5, 10), "Trier", TRIER)
     right.set_axis_off()
-    right.set(xlim=(0, 10), ylim=(0, 10))
+    right.set(xlim=(-0.2, 10), ylim=(0, 10))
     _chips(right, 7.6, "both shops", ITEMS[:4], SHARED)
     _chips(right, 5.4, "Trier adds", ["sugar", "coffee"], TRIER)
     right.text(0, 3.3, "written as", fontsize=9.5, color="#777777")
@@ -175,10 +175,10 @@ def draw_typical() -> None:
 
 def draw_table_row() -> None:
     """Draw how a line of the table in the terminal is read."""
-    figure = Figure(figsize=(8.6, 3.0), layout="constrained")
+    figure = Figure(figsize=(8.6, 1.9), layout="constrained")
     axis = figure.subplots()
     axis.set_axis_off()
-    axis.set(xlim=(0, 100), ylim=(0, 30))
+    axis.set(xlim=(0, 100), ylim=(3, 22))
     font = {"fontsize": 11, "family": "DejaVu Sans Mono", "va": "center"}
     axis.add_patch(Rectangle((0, 13), 100, 5, facecolor="#f4f4f4", edgecolor="none"))
     for x, text in ((2, "#"), (7, "items"), (82, "Mainz"), (91, "Trier")):

@@ -67,7 +67,7 @@ model.summary().table[
 # ----------------------
 # Pattern 0 is a breakfast.
 # Both shops sell it, but Trier *adds* two items to it.
-# ``support`` is the share of the baskets with the pattern that have the item.
+# ``support`` is computed among the baskets of a shop that use the pattern: the share that has the item.
 
 patterns = model.patterns()
 breakfast = patterns[patterns.pattern == 0]
@@ -105,6 +105,6 @@ ax.figure.set_size_inches(7, 4)
 # ----------
 # Customers of both shops buy breakfast (bread, butter, jam and milk) and pasta dinners.
 # In Trier, breakfast comes with coffee and sugar; in Mainz it hardly ever does.
-# Beer evenings on Fridays and Saturdays are found in Mainz only, and baby care for young parents in Trier only.
+# Snacks and beer on Fridays and Saturdays are found only in Mainz, and baby products for buyers under 36 only in Trier.
 #
 # ``model.report("baskets.html")`` writes all of this as a page that needs no other file.

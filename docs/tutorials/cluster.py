@@ -3,7 +3,7 @@
 ===========================
 
 Some data is too large for one machine.
-A Dask cluster can hold it in blocks, and the fit is the same.
+A Dask cluster can hold it in blocks, and the call of ``fit`` is the same.
 Is the model the same, too?
 
 The cluster of this tutorial is two processes on one machine; the address of a real one works in the same way.
@@ -13,7 +13,7 @@ The cluster of this tutorial is two processes on one machine; the address of a r
 # Data that is read lazily
 # ------------------------
 # A genome has many more columns than rows: here are 120 samples with 20,000 sites, written as a zarr array.
-# Only its blocks are read, and only by those who need them.
+# A block is read only when it is needed.
 
 import tempfile
 
@@ -72,7 +72,7 @@ print(f"The same model: {np.array_equal(local.usage_, model.usage_)}")
 print(model.summary().findings[0].text)
 
 # %%
-# The figure shows the first hundred sites: the share of the samples with the pattern that have each of them.
+# For the first hundred sites, the figure shows the share of the samples with the pattern that have the site.
 # The first fifty are shared, the next thirty are what relapses add, and the rest is chance.
 
 uses = model.usage_[:, 0]
@@ -90,8 +90,8 @@ ax.set(xlabel="site", ylabel="share of samples")
 ax.legend()
 
 # %%
-# If a worker is lost, its blocks are made again elsewhere, and the model stays the same.
-# At the end we close what we have opened.
+# If a worker is lost, its blocks are computed again elsewhere, and the model stays the same.
+# At the end we close the cluster.
 
 client.close()
 cluster.close()
@@ -99,5 +99,5 @@ cluster.close()
 # %%
 # The answer
 # ----------
-# A fit on a cluster gives the same model as a fit in one process, bit by bit.
+# A fit on a cluster gives the same model as a fit in one process, bit for bit.
 # ``CSalt(client="tcp://host:8786")`` and ``saltmine fit --cluster tcp://host:8786`` are all that it takes.

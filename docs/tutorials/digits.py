@@ -11,7 +11,7 @@ Rows are images here, and every pixel is an item.
 # Images as yes/no data
 # ---------------------
 # scikit-learn ships 1,797 small images with 16 shades of grey.
-# Nothing is made binary silently: ``binarize=7`` says that pixels above 7 are ink.
+# ``binarize=7`` says that pixels above 7 are ink.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -40,7 +40,7 @@ print(model.summary().headline)
 
 # %%
 # Pattern 0 is the *typical row*: pixels that most digits of both kinds have.
-# It is no discovery by itself, but what a digit adds to it is.
+# It is not a discovery by itself, but what a digit adds to it is.
 
 # %%
 # Draw them
@@ -65,9 +65,12 @@ for ax in axes.flat:
     ax.set_axis_off()
 
 # %%
-# The strokes that eights add
-# ---------------------------
-# These are the alterations: pixels that one digit adds to a stroke that both have.
+# A pattern may be pink although only one digit uses it.
+# The other digit then has these pixels as well, but as part of its alterations or of other patterns.
+#
+# The strokes that a digit adds
+# -----------------------------
+# These are the alterations: pixels that one digit adds to a pattern that both have.
 
 added = table[table.kind == "added"].groupby(["pattern", "role"])["item"].agg(list)
 for (pattern, digit), items in added.items():
@@ -75,7 +78,7 @@ for (pattern, digit), items in added.items():
 
 # %%
 # Are these strokes enough to tell the digits apart?
-# We leave out half of the images, and predict them.
+# We fit the model to half of the images, and predict the others.
 
 half = np.random.default_rng(0).random(len(y)) < 0.5
 again = CSalt(binarize=7, random_state=0).fit(X[half], y[half])

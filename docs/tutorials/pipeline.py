@@ -3,9 +3,9 @@
 ==========================
 
 Patterns can also be the features of a classifier.
-Do they help to predict, and can we still read what the classifier goes by?
+Do they help to predict, and can we still read what the classifier uses?
 
-The table is a made-up one of 600 patients: age, sixteen findings, and whether they came back within a month.
+The table is made up: 600 patients with age, sixteen findings, and whether they came back within a month.
 """
 
 # %%
@@ -42,8 +42,7 @@ table[["age", "finding 1", "finding 2", "finding 5", "finding 8"]].head(3)
 # ------------
 # :class:`~saltmine.Prepare` makes yes/no items, :class:`~saltmine.CSalt` finds patterns in them, and a logistic
 # regression weighs the patterns.
-# With ``features="alterations"`` there is a further column for what a class adds to a pattern.
-# The classifier then sees *whose* pattern a row has.
+# With ``features="alterations"`` there is one more column per alteration, so the classifier sees what a class adds.
 
 train, test, y_train, y_test = train_test_split(table, y, test_size=0.4, random_state=0)
 pipeline = make_pipeline(
@@ -57,7 +56,7 @@ print(
 )
 
 # %%
-# For comparison, a logistic regression of the items themselves:
+# For comparison, a logistic regression on the items themselves:
 
 items = make_pipeline(
     Prepare(thresholds={"age": [65]}), LogisticRegression(max_iter=1000)
@@ -69,7 +68,7 @@ print(
 # %%
 # Choose parameters
 # -----------------
-# Cross-validation and a search for parameters work as usual.
+# Cross-validation and grid search work as usual.
 # Here we ask whether the columns of alterations help; they do.
 
 search = GridSearchCV(
@@ -80,9 +79,9 @@ pd.DataFrame(search.cv_results_)[
 ].round(2)
 
 # %%
-# What does the classifier go by?
-# -------------------------------
-# The columns of the patterns have names that can be read.
+# What does the classifier use?
+# -----------------------------
+# The columns of the patterns have readable names.
 
 names = pipeline[:-1].get_feature_names_out()
 weights = pd.Series(pipeline[-1].coef_[0], index=names).sort_values()
@@ -95,5 +94,5 @@ ax.set_xlabel(
 # %%
 # The answer
 # ----------
-# Two patterns and one alteration predict these rows a little better than eighteen items, and they can be read.
-# Patients who come back add findings 5 and 6 to the first pattern, or have the second.
+# Two patterns and one alteration predict these rows a little better than eighteen items, and they are easier to read.
+# Patients who come back add findings 5 and 6 to the first pattern, or have the second pattern.

@@ -3,10 +3,10 @@
 ======================
 
 What do people write about in a forum on cycling and in a forum on motorcycles?
-Some topics are common to both; the same topic may come with other words.
+Some topics are common to both, but each forum may use other words for them.
 Documents are rows here, and words are items.
 
-The corpus is small and made by the script: each post is put together from sentences about its topics.
+The corpus is small and made by the script: each post consists of words of its topics and of other words.
 """
 
 # %%
@@ -72,7 +72,7 @@ print(posts[0]["text"])
 # %%
 # Read the documents
 # ------------------
-# Words are brought to their basic form, and stop words such as *about* and *the* are left out.
+# Words are reduced to their base form, and stop words such as *about* and *the* are left out.
 # A word has to be in 20 documents to become an item; ``min_docs`` changes that.
 
 table = saltmine.read(path, target="label", text="text")
@@ -90,7 +90,7 @@ print(model.summary())
 # Draw them as word clouds
 # ------------------------
 # Shared words are pink, words of cycling are blue, and words of motorcycles are green.
-# The size of a word says how much it sets the pattern apart from other posts.
+# The size of a word says how characteristic it is of the pattern.
 
 fig, axes = plt.subplots(2, 2, figsize=(8, 5.4), layout="constrained")
 for pattern, ax in zip(range(model.n_components_), axes.flat, strict=False):
@@ -100,7 +100,7 @@ for pattern, ax in zip(range(model.n_components_), axes.flat, strict=False):
 # %%
 # Which forum does a new post belong to?
 # --------------------------------------
-# The class that describes a post in the fewest nats is the prediction.
+# The predicted class is the one whose patterns give the post the shortest description.
 
 new = [
     "The pump does not help: a puncture, and no patch for the tube.",
@@ -121,5 +121,5 @@ for text, label in zip(new, model.predict(words), strict=True):
 # The answer
 # ----------
 # Both forums write about punctures and about theft.
-# Cyclists add words of tubes and patches to the first topic, and motorcyclists those of licences to the second.
-# Climbs are a topic of cyclists alone, and engines one of motorcyclists alone.
+# Cyclists add words about tubes and patches to the first topic, and motorcyclists words about licences to the second.
+# Only cyclists write about climbs, and only motorcyclists about engines.

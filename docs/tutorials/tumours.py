@@ -62,7 +62,7 @@ for stage in ["primary", "relapse"]:
 pd.DataFrame(sheet, columns=["sample", "patient", "class"]).to_csv(
     folder / "samples.tsv", sep="\t", index=False
 )
-print((folder / "relapse.maf").read_text()[:220])
+print("\n".join((folder / "relapse.maf").read_text().splitlines()[:5]))
 
 # %%
 # Read the files
@@ -77,8 +77,8 @@ print(table, table.groups[:4], table.group_name)
 # %%
 # Count patients, not samples
 # ---------------------------
-# ``groups`` says what belongs together.
-# Where a patient has samples of both classes, these are compared with each other.
+# ``groups`` says which samples are of the same patient.
+# If a patient has samples of both classes, these are compared with each other.
 
 patients = pd.Series(table.groups, name="patient")
 model = CSalt(random_state=0).fit(
@@ -91,7 +91,7 @@ model = CSalt(random_state=0).fit(
 print(model.summary())
 
 # %%
-# A pattern of one or two patients says nothing about others: two samples of a patient share their mutations anyway.
+# Two samples of a patient share most of their mutations, so a pattern of one or two patients says nothing about others.
 # Such a pattern has the kind ``group`` in the table, and is not counted among the patterns.
 # Without ``groups`` it would look like a discovery.
 #
@@ -100,8 +100,8 @@ print(model.summary())
 #
 # How sure is it?
 # ---------------
-# ``support`` is the share of the samples with the pattern that have the gene.
-# The ``q_value`` is that of the test that counts patients.
+# ``support`` is computed among the samples of a stage that use the pattern: the share that has the gene.
+# The ``q_value`` comes from the test that counts patients.
 
 table_of_genes = model.patterns().query("kind != 'group'")
 table_of_genes[
@@ -110,7 +110,7 @@ table_of_genes[
 
 # %%
 # Would other patients show the same?
-# We draw patients anew, with all of their samples, and fit again.
+# We draw a bootstrap sample of the patients, with all of their samples, and fit again.
 
 stability = model.assess_stability(table.X, table.y, refits=5, random_state=0)
 print(f"The pattern came back in {stability.patterns[0]:.0%} of the refits,")

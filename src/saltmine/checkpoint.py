@@ -36,7 +36,7 @@ HELD_SHARE = 20.0
 
 
 class CheckpointError(ValueError):
-    """Raised for a file that is no checkpoint of this fit.
+    """Raised if a file is not a checkpoint of this fit.
 
     Examples
     --------

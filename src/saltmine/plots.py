@@ -110,7 +110,7 @@ class Plots:
         return ax
 
     def wordcloud(self, pattern: int, ax: Axes | None = None, max_words: int = 100) -> Axes:
-        """Draw the items of a pattern, sized by how much each of them sets it apart from other rows.
+        """Draw the items of a pattern, sized by how characteristic each of them is of the pattern.
 
         Items of one class have its colour; shared items and those of several classes are pink. Needs the package
         wordcloud (``saltmine[report]``).
@@ -122,7 +122,7 @@ class Plots:
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
         max_words : int
-            Most items that are drawn.
+            Maximum number of items.
 
         Returns
         -------

@@ -45,7 +45,8 @@ def test_figure_table_and_page_come_from_the_runs_alone(name, tmp_path):
     assert page in result.output
     assert f"![{series.title}" in page
     assert all(CURVES[method][0] in page for method in series.methods)
-    assert "0.900 / 0.800 / 0.700 / 15.0" in page
+    assert "0.900 / 0.800" in page
+    assert "0.700 / 15.0" in page
     assert saltmine.__version__ in page
 
 

@@ -98,7 +98,7 @@ def test_the_verdict_says_where_the_baseline_is_better():
     runs = pd.DataFrame(rows_of(series, value))
     text = verdict(series, runs, "dbssl-own")
     assert text == (
-        "C-Salt against **Dbssl[0, r*, r*]**:\n\n"
+        "C-Salt against **Dbssl, classes only**:\n\n"
         "- F: C-Salt is above at 6 of 6 points.\n"
         "- rec_V: C-Salt is above at 0 of 6 points, level at 5, below at 1:\n"
         "  - 5 %: 0.900 against 0.950\n"

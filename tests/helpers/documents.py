@@ -12,6 +12,7 @@ import re
 import shlex
 import shutil
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +32,8 @@ TEXTS = DOCUMENTS | PAGES
 #: Documents whose commands, and whose code, print what is shown.
 GUIDE = tuple(f"docs/guide/{name}.md" for name in ("patterns", "results", "how_sure", "data", "new_data", "compare"))
 COMMANDS = CODE = ("README.md", "docs/start/five_minutes.md", *GUIDE)
+#: Characters that fit beside the contents of a page; commands print longer lines into files.
+WIDTH = 84
 
 
 def fences(document: str) -> Iterator[tuple[str, str, str]]:
@@ -105,7 +108,8 @@ def show(output: str, shown: str) -> str:
     Parts between lines of dots begin with the paragraph of the same first word and have as many paragraphs; a numbered
     list at the end of a part has as many entries.
     """
-    paragraphs = re.split(r"\n{2,}", "\n".join(line.rstrip() for line in output.splitlines()).strip("\n"))
+    text = "\n".join(line.rstrip() for line in output.splitlines()).strip("\n")
+    paragraphs = [_narrow(paragraph) for paragraph in re.split(r"\n{2,}", text)]
     parts, now = [], 0
     for number, part in enumerate(_parts(shown)):
         before = part.strip("\n").split("\n\n")
@@ -120,6 +124,18 @@ def show(output: str, shown: str) -> str:
         assert space is not None
         parts.append(space[1] + "\n\n".join(taken) + space[2])
     return "...".join(parts)
+
+
+def _narrow(paragraph: str) -> str:
+    """Return a paragraph of sentences in short lines; tables stay as they are."""
+    if "─" in paragraph or max(map(len, paragraph.splitlines()), default=0) <= WIDTH:
+        return paragraph
+    entries = [" ".join(entry.split()) for entry in re.split(r"\n(?=\d+\. )", paragraph)]
+    indents = ["   " if re.match(r"\d+\. ", entry) else "" for entry in entries]
+    return "\n".join(
+        textwrap.fill(entry, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        for entry, indent in zip(entries, indents, strict=True)
+    )
 
 
 def update() -> None:

@@ -56,7 +56,7 @@ def transform(
 @click.command()
 @options.MODEL
 @options.DATA
-@click.option("--lengths", is_flag=True, help="Add how many nats the patterns of each class take for the row.")
+@click.option("--lengths", is_flag=True, help="Add the code length of the row for each class, in nats.")
 @options.add_options(*options.READING, OUTPUT, options.JSON, options.QUIET)
 def predict(
     model: Path, data: Path | ClassFiles, lengths: bool, output: Path | None, as_json: bool, quiet: bool, **reading: Any
@@ -92,8 +92,10 @@ def predict(
 @click.command()
 @options.MODEL
 @options.output_option("report.html", "The page.")
-@click.option("--title", help="Its title.")
-@click.option("--max-patterns", "--max-report-patterns", type=options.COUNT, help="Most patterns; all if not given.")
+@click.option("--title", help="Title of the report.")
+@click.option(
+    "--max-patterns", "--max-report-patterns", type=options.COUNT, help="Maximum number of patterns; all by default."
+)
 def report(model: Path, output: Path, title: str | None, max_patterns: int | None) -> None:
     """Write the report of MODEL as one HTML page.
 

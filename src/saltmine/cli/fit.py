@@ -30,30 +30,30 @@ PARAMETERS = {name: name for name in SAME_NAME} | OTHER_NAME
 # Options that a method without random starts, or without a limit of memory, accepts: reading has a limit in any case.
 IGNORED = ("seed", "jobs", "max_memory")
 
-TAU = "Confidence of the associations of asso, dbssl and mdldbssl; chosen by description length if not given."
+TAU = "Confidence of the associations of asso, dbssl and mdldbssl; by default chosen by description length."
 CANDIDATES = "Where patterns of dbssl and mdldbssl come from; item sets need mlxtend."
 METHOD = "csalt compares classes, primp and asso need none; the others are baselines."
-CHECKPOINT = """File from which the same command goes on after it was killed, or after --max-time; removed when the
+CHECKPOINT = """File from which the same command continues after it was killed, or after --max-time; removed when the
 results are written."""
-REPORT_PATTERNS = "Most patterns in the report, the first of patterns.csv; all if not given."
-IMAGE = "Size of the image of which columns are pixels."
+REPORT_PATTERNS = "Maximum number of patterns in the report, the first of patterns.csv; all by default."
+IMAGE = "Height and width of the image, if columns are pixels."
 SEARCHING = (
     options.choice("--method", METHODS, "csalt", METHOD),
-    click.option("--max-rank", type=options.COUNT, help="Maximum number of patterns; automatic if not given."),
+    click.option("--max-rank", type=options.COUNT, help="Maximum number of patterns; automatic by default."),
     click.option("--alpha", type=click.FloatRange(0, 1, True, True), default=0.01, help="Level of significance."),
     options.RESTARTS,
-    click.option("--jobs", type=int, help="Restarts that run at the same time."),
+    click.option("--jobs", type=int, help="Number of restarts that run in parallel."),
     options.SEED,
     options.BINARIZE,
-    options.choice("--algorithm", ("saltmine", "paper"), "saltmine", "How to search."),
+    options.choice("--algorithm", ("saltmine", "paper"), "saltmine", "Search of this library or of the paper."),
     options.RANKS,
     click.option("--tau", type=click.FloatRange(0, 1, True), help=TAU),
     options.choice("--candidates", ("both", "associations", "itemsets"), "both", CANDIDATES),
     options.MAX_TIME,
     click.option("--checkpoint", metavar="FILE", help=CHECKPOINT),
-    click.option("--device", metavar="NAME", help="Run the relaxed solve on a device, as cuda."),
-    click.option("--cluster", metavar="ADDRESS", help="Dask cluster to share the work, as tcp://host:8786."),
-    click.option("--stability", type=options.COUNT, metavar="REFITS", help="Bootstrap refits that assess stability."),
+    click.option("--device", metavar="NAME", help="Device of the relaxed solve, such as cuda."),
+    click.option("--cluster", metavar="ADDRESS", help="Address of a Dask cluster, such as tcp://host:8786."),
+    click.option("--stability", type=options.COUNT, metavar="REFITS", help="Number of bootstrap refits for stability."),
 )
 WRITING = (
     options.output_option("out", "Folder for the results."),

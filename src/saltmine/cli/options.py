@@ -99,19 +99,19 @@ NONSILENT = "Whether silent mutations of a MAF file are left out; they are for g
 READING = (
     click.option("--target", metavar="COLUMN", help="Column that holds the classes."),
     click.option("--labels", type=PATH, help="File with the class of every row, or a sample sheet."),
-    click.option("--group", metavar="COLUMN", help="Column of groups, as patients: tests count groups, not rows."),
+    click.option("--group", metavar="COLUMN", help="Column of groups, such as patients; tests then count groups."),
     click.option("--items", type=PATH, help="File with the item names, one per line (npz, mtx, dat)."),
     click.option("--row-names", metavar="COLUMN", help="Column that names the rows."),
-    click.option("--format", type=click.Choice(list(formats())), help="File format, where the suffix does not tell."),
+    click.option("--format", type=click.Choice(list(formats())), help="File format, if the suffix does not say it."),
     click.option("--separator", metavar="CHARACTER", help="Character between the fields of a csv file."),
-    click.option("--encoding", help="Encoding of text files, as latin-1; UTF-8 if not given."),
+    click.option("--encoding", help="Encoding of text files, such as latin-1; UTF-8 by default."),
     click.option("--text", metavar="COLUMN", help="Column that holds documents; words become items."),
-    click.option("--language", metavar="CODE", help="Language of documents, en if not given; none keeps word forms."),
-    click.option("--stop-words", type=PATH, help="File with words to leave out, one per line, instead of the usual."),
-    click.option("--min-docs", type=COUNT, help="Leave out words in fewer documents; 20 if not given."),
-    click.option("--unit", type=click.Choice(["gene", "alteration"]), help="What the items of a MAF file are."),
+    click.option("--language", metavar="CODE", help="Language of documents, en by default; none keeps word forms."),
+    click.option("--stop-words", type=PATH, help="File with stop words, one per line, instead of the usual ones."),
+    click.option("--min-docs", type=COUNT, help="Leave out words in fewer documents; 20 by default."),
+    click.option("--unit", type=click.Choice(["gene", "alteration"]), help="Items of a MAF file: genes or variants."),
     click.option("--nonsilent/--all-mutations", default=None, help=NONSILENT),
-    click.option("--min-samples", type=COUNT, help="Leave out genes and alterations in fewer samples (vcf, maf)."),
+    click.option("--min-samples", type=COUNT, help="Leave out genes and variants in fewer samples (vcf, maf)."),
     click.option("--drop-unlabelled", is_flag=True, default=None, help="Leave out rows without a class."),
     click.option("--max-memory", metavar="SIZE", callback=parse_memory, help=MAX_MEMORY),
 )
@@ -122,7 +122,7 @@ MISSING = "What a missing value is: an error, an item of its own, or no item."
 #: Options of `saltmine.Prepare`, and which columns it sees.
 PREPARING = (
     click.option("--ignore", metavar="COLUMN", multiple=True, help="Leave a column out; may be given several times."),
-    click.option("--bins", type=click.IntRange(min=2), default=4, help="Intervals to cut numbers into."),
+    click.option("--bins", type=click.IntRange(min=2), default=4, help="Number of intervals of a numeric column."),
     click.option(
         "--threshold", "thresholds", metavar="COLUMN=NUMBERS", multiple=True, callback=parse_thresholds, help=THRESHOLD
     ),
@@ -133,19 +133,19 @@ PREPARING = (
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts.")
 QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 SEED = click.option("--seed", type=click.IntRange(min=0), default=0, help="The same seed gives the same result.")
-ONES = "Values of a matrix above it become ones, as 0 for counts."
+ONES = "Values of a matrix above this number become ones, for example 0 for counts."
 BINARIZE = click.option("--binarize", type=float, metavar="NUMBER", help=ONES)
 FORCE = click.option("--force", is_flag=True, help="Replace files in the folder that are not from an earlier run.")
 MAX_PATTERNS = """Maximum number of patterns: shared ones, then those of each class, as 8,4,4 (8,4 is 4 for every
 class), for dbssl, jsmf, rjsnmf and jnmf; asso and inmf take the sum. The other methods find the number themselves."""
 RANKS = click.option("--ranks", metavar="NUMBERS", callback=parse_ranks, help=MAX_PATTERNS)
-STARTS = """Independent runs with other random numbers, of which the best model is kept. csalt and primp look at several
+STARTS = """Independent runs with different random numbers; the best model is kept. csalt and primp try several
 starts in every run."""
 RESTARTS = click.option("--restarts", type=COUNT, default=1, show_default=True, help=STARTS)
 TRUTH = click.option("--truth", type=PATH, help="File of planted data; DATA itself if it is one.")
 POSITIVE = click.FloatRange(min=0, min_open=True)
-TIME_LIMIT = """Time limit of a fit; the model is then the best so far, and says so. Reading is not counted. Of csalt,
-primp, paper and diffnorm."""
+TIME_LIMIT = """Time limit of a fit, without reading; it then ends with the best model so far. For csalt, primp,
+paper and diffnorm."""
 MAX_TIME = click.option("--max-time", type=POSITIVE, metavar="SECONDS", help=TIME_LIMIT)
 
 

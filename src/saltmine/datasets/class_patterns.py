@@ -56,7 +56,7 @@ def make_class_patterns(
     """Plant patterns of single classes, then give some rows the label of another class.
 
     A row has some patterns of its class. Each of their items is lost with probability ``loss``, and random items are
-    set on top. Rows are stacked by their true class.
+    added. Rows are stacked by their true class.
 
     Parameters
     ----------

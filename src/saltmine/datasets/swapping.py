@@ -16,19 +16,17 @@ from saltmine.parameters import check_count
 def swap(X: Any, random_state: Any = None, trades: int = 50) -> Any:
     """Return a random 0/1 matrix with the row and column sums of ``X``, by curveball trades.
 
-    Rows meet in random pairs. What one of the two rows has and the other does not is put together, shuffled, and dealt
-    out again, so that each row keeps its number of ones and each column too (Strona et al. 2014, "A fast and unbiased
-    procedure to randomize ecological binary matrices with fixed row and column totals"). In every round each row meets
-    one other. What goes together in ``X`` beyond what the sums explain is lost.
+    In every round, rows are paired at random. The items that only one row of a pair has are pooled, shuffled and
+    redistributed, so that row and column sums stay the same (Strona et al. 2014, "A fast and unbiased procedure to
+    randomize ecological binary matrices with fixed row and column totals"). All other structure of ``X`` is lost.
 
     Parameters
     ----------
     X : (m, n) array-like or scipy sparse, 0/1
     random_state : int, RandomState or None
     trades : int
-        Trades of every row. Over the first ones the number of changed cells grows; it levels off after 10 on tables
-        with rows of similar size, and after 30 to 50 on texts of very different length. Pairs of items need as many
-        until they occur together as often as after 500 trades. More than needed does no harm.
+        Number of rounds. About 10 are enough for tables with rows of similar size, and 30 to 50 for texts of very
+        different length; more do no harm.
 
     Returns
     -------

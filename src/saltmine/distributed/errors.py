@@ -2,7 +2,7 @@
 
 
 class ClusterError(RuntimeError):
-    """A cluster that cannot do the work: one sentence with the problem, its place, and how to fix it.
+    """Raised if a cluster cannot do the work: one sentence with the problem, its place, and how to fix it.
 
     Examples
     --------

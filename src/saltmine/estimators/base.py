@@ -174,24 +174,24 @@ class PatternModel(NewRows, Outputs):
         item_names: Any = None,
         row_names: Any = None,
     ) -> Self:
-        """Find patterns, usage and, where the method has them, alterations.
+        """Find patterns, their usage and, if the method has them, alterations.
 
         Parameters
         ----------
         X : (m, n) array-like, DataFrame or sparse, 0/1
-            Also what is read lazily: a dask array, a zarr array or its path, or the path of a folder of .npz or
+            Or data that is read lazily: a dask array, a zarr array or its path, or the path of a folder of .npz or
             .parquet files, each with some of the rows.
         y : (m,) labels
-            Classes of the rows; needed by methods that compare classes. Methods that describe all rows as one class do
-            without them: where given, they split the reporting and nothing else.
+            Classes of the rows. Methods without classes, such as `Primp`, do not need them; if given, tables and
+            reports count rows by class.
         sample_weight : (m,) whole numbers, optional
-            How often every row occurs: 3 is the same as three equal rows, 0 as none. Not where data is read lazily.
+            How often every row occurs: 3 is the same as three equal rows, 0 as none. Not for data that is read lazily.
         groups : (m,) names, optional
-            What rows belong together, as samples of one patient. Evidence and tests then count groups, not rows; where
-            a group has rows of several classes, labels are exchanged within the group. A pattern of one group, or of
-            too few to show anything, has the kind "group". The data is then read as a whole.
+            Which rows belong together, such as samples of one patient. Evidence and tests then count groups, not rows;
+            rows of several classes in one group are compared within the group. A pattern of one group, or of too few
+            for a test, has the kind "group". With groups, data that is read lazily is loaded completely.
         item_names, row_names : lists of text, optional
-            What tables and reports call columns and rows; for data that has no names of its own, as sparse matrices.
+            Names of columns and rows for tables and reports, if the data has none of its own, as sparse matrices.
 
         Returns
         -------

@@ -141,58 +141,58 @@ class MdlEstimator(PatternModel):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CSalt(MdlEstimator):
-    """Mine patterns that classes share and the alterations that single classes make to them.
+    """Find patterns that classes share, patterns of single classes, and the items that a class adds to a pattern.
 
     Boolean matrix factorization of labelled 0/1 data (Hess & Morik, "C-SALT: Mining Class-Specific ALTerations in
-    Boolean Matrix Factorization", 2017). The number of patterns is found by description length, and nothing stays that
-    chance explains; there is nothing to tune.
+    Boolean Matrix Factorization", 2017). The number of patterns follows from the description length, and significance
+    tests remove what chance explains.
 
     Parameters
     ----------
     algorithm : {"saltmine", "paper"}
-        "saltmine" is the library's own solver (docs/method/search.md). "paper" is the published algorithm;
-        docs/method/paper.md says what was taken where it leaves a choice.
+        "saltmine" is the search of this library, "paper" is the published algorithm. The part "The method" of the
+        documentation describes both.
     alpha : float
-        Level of significance. "saltmine" keeps a pattern only if chance shows as much with a probability below this,
-        and lets classes differ only where the data shows it at this level. `patterns` says that a pattern is mostly or
-        only of a class if its ``q_value`` is at most this, with either algorithm.
+        Level of significance. "saltmine" keeps only patterns and differences between classes that are significant at
+        this level. With both algorithms, `patterns` calls a pattern "mostly" or "only" of a class if its ``q_value`` is
+        at most this.
     binarize : float or None
-        Values above it become ones. By default nothing is made binary silently: the data must be 0/1.
+        Values above it become ones. By default, data other than 0/1 are an error.
     max_rank : int or None
-        Most patterns to look for.
+        Maximum number of patterns.
     rank_step : int
-        Patterns added at a time while the rank is exhausted. Of "paper" only: "saltmine" sees from the spectrum of the
-        data how many to start from.
+        Number of patterns that "paper" adds at a time. Ignored by "saltmine", which starts from the spectrum of the
+        data.
     max_iter : int
-        Most iterations at one rank of "paper"; every start of "saltmine" stops at 80 anyway.
+        Maximum number of iterations of "paper" at one rank. The starts of "saltmine" stop after at most 80.
     tol : float
-        "saltmine": stop when the relaxed objective falls by less than this share over ten iterations. "paper": stop
-        when its mean decrease over 500 iterations is below.
+        "saltmine" stops the relaxed solve when the objective falls by less than this share over ten iterations. "paper"
+        stops when the mean decrease over 500 iterations is below it.
     n_restarts : int
-        Independent runs; the model with the shortest description is kept. Each run of "saltmine" tries up to six
-        starts, the more the smaller the data, and goes on with the best.
+        Number of independent runs; the model with the shortest description is kept. Each run of "saltmine" tries up to
+        six starts (more of them for small data) and continues with the best.
     fold : bool
-        Make one of identical columns, and one of identical rows of a class, with a weight: the same figures, with less
-        to look at. All results come back unfolded. Blocks of wide and of tall data are always folded.
+        Merge identical columns, and identical rows of a class, into one with a weight. This saves time and does not
+        change the results, which are unfolded again. Data that is searched in blocks is always folded.
     storage : {"auto", "dense", "sparse"}
-        How the relaxed solve holds the data; "auto" takes what is faster for its size and share of ones.
+        How the relaxed solve stores the data; "auto" chooses the faster way for their size and share of ones.
     device : str or None
-        Where the relaxed solve runs: "cuda", "mps", "cupy" or another device of torch; None is this processor.
+        Device of the relaxed solve: "cuda", "mps", "cupy" or another device of torch; None is the CPU.
     client : distributed.Client, str or None
-        A Dask cluster, or the address of its scheduler, that holds the data in blocks (docs/guide/large_data.md). Data
-        that is read lazily goes to the client that is open, where there is one.
+        A Dask cluster, or the address of its scheduler, that holds the data in blocks. By default, data that is read
+        lazily uses the client that is open, if there is one.
     n_jobs : int or None
-        Restarts run at the same time; wide and tall data is searched by one after the other.
+        Number of restarts that run in parallel. Data that is searched in blocks runs one restart after the other.
     random_state : int, RandomState or None
         The same seed gives the same model, whatever the number of threads.
     verbose : int
         1 shows a progress bar on standard error.
     callback : callable or None
-        Called with a `saltmine.progress.Progress` as the search goes on, of several starts in the first one; never
-        twice at the same time, also where restarts run side by side.
+        Called with a `saltmine.progress.Progress` during the search, never from two threads at once. If there are
+        several starts, it reports the first one.
     checkpoint : path or None
-        File that holds the state of the search, so that the same fit goes on from there after it was killed, and ends
-        with the same model. Removed when the fit has ended (docs/guide/large_data.md).
+        File for the state of the search. If a fit is killed, the same fit continues from this file and ends with the
+        same model. The file is removed when the fit has ended.
     max_time : float or None
         Seconds that a fit may take; it then ends with the best model so far, and `finished_` is False. Results depend
         on the clock only if the limit is reached. With a checkpoint, the next run goes on.
@@ -201,10 +201,10 @@ class CSalt(MdlEstimator):
         is more, it looks at a smaller sample of wide or tall data, or is refused with a sentence. Without a limit,
         the model does not depend on memory.
     fit_prior : bool
-        Whether `predict` knows how frequent the classes were; otherwise all are equally likely.
+        Whether `predict` takes into account how frequent the classes are; otherwise all are equally likely.
     features : {"usage", "alterations"}
-        Columns of `transform`: one per pattern, or further ones for what classes add to them, set where a row has most
-        of the added items. With these, a classifier on top sees *whose* pattern a row has.
+        Columns of `transform`: one per pattern, or in addition one per alteration, which is True if a row has more than
+        half of the added items.
 
     Attributes
     ----------
@@ -214,9 +214,9 @@ class CSalt(MdlEstimator):
     components_ : (r, n) bool
         Shared patterns, largest first; the typical row before all others.
     typical_ : (r,) bool
-        Whether a pattern is the typical row: items that most rows have, of which nothing shows that they go together.
+        Whether a pattern is the typical row: items that many rows have, without evidence that they go together.
     sparse_components_ : (r, n) CSR
-        The same as a sparse matrix: made of what is stored, without the dense one.
+        `components_` as a sparse matrix; needs little memory.
     alterations_ : (c, r, n) bool
         Items that a class adds to a pattern.
     usage_ : (m, r) bool
@@ -230,56 +230,55 @@ class CSalt(MdlEstimator):
     noise_counts_ : (c, n) int
         Cells of every class and column that the model gets wrong.
     pattern_evidence_ : (r,) float
-        Evidence for every pattern: minus the logarithm of a bound on the probability that chance shows as much.
+        Evidence for every pattern: minus the logarithm of a bound on the probability that chance makes such a pattern.
     alteration_evidence_ : (c, r) float
-        Evidence for what a class adds to a pattern, ``-log(alteration_q_values_)``; NaN where it adds nothing.
+        Evidence for every alteration, ``-log(alteration_q_values_)``; NaN if the class adds nothing.
     use_p_values_, use_q_values_ : (c, r) float
-        Test that a larger share of the rows of the class carries the pattern than of all other rows together, among
-        all rows as well as among rows of about the same size; q-values are corrected for all tests of the model. NaN
-        with one class.
+        Test that the share of rows that carry the pattern is larger in the class than in all other rows, both among all
+        rows and among rows with about the same number of items. q-values are corrected for all tests of the model. NaN
+        if there is one class.
     alteration_p_values_, alteration_q_values_ : (c, r) float
-        Test that carriers of the class have the items that it adds, all of them together, more often than those of the
-        other classes that do not add them; NaN where it adds nothing.
+        Test that carriers of the class have the added items more often than carriers of the classes that do not add
+        them; one test for all added items. NaN if the class adds nothing.
     description_length_, null_description_length_ : float
-        Description length of the model and of the model without patterns, in nats, with the specificity term as the
-        paper prints it. "saltmine" minimises it with a fairer term (docs/method/objective.md), which matters with many
-        classes.
+        Description length of the model and of the model without patterns, in nats, with the specificity term of the
+        paper. The search of "saltmine" uses another specificity term, which differs if there are many classes.
     class_counts_ : (c,) int
         Rows of every class.
     carrier_counts_ : (c, r) int
-        Rows of every class that carry a pattern, whether or not they use it in the model: those whose description it
-        would shorten if there were no other pattern, by the items that all classes have in it.
+        Rows of every class that carry a pattern. A row carries a pattern if its shared items would shorten the
+        description of the row in a model without other patterns.
     all_counts_, most_counts_ : (c, r) int
-        Rows of every class that have all, and more than half, of the items that classes share in a pattern.
+        Rows of every class that have all, and more than half, of the shared items of a pattern.
     pattern_gain_ : (r,) float
         Nats by which the description would be longer without the pattern.
     alteration_gain_ : (c, r) float
-        The same for what a class adds to a pattern; NaN where it adds nothing.
+        The same for every alteration; NaN if the class adds nothing.
     stability_ : Stability or None
-        How often everything came back, after `assess_stability`.
+        How often patterns, alterations and items came back, after `assess_stability`.
     near_miss_ : NearMiss or None
-        The strongest candidate (items, rows, chance) where no pattern passed the tests.
+        The strongest candidate (items, rows, chance) if no pattern passed the tests.
     row_names_ : (m,) text or None
-        Names of the rows, where the data had any.
+        Names of the rows, if the data had any.
     row_weights_ : (m,) int or None
         How often every row occurs, after a fit with ``sample_weight``.
     groups_ : (m,) text or None
-        The group of every row, after a fit with ``groups``; ``group_name_`` is what a group is called.
+        The group of every row, after a fit with ``groups``; ``group_name_`` is the name of the grouping, as "patient".
     of_few_groups_ : (r,) bool
-        Which patterns one group has, or a few that show nothing when groups are counted.
+        Patterns of one group, or of too few groups for a test.
     about_ : dict
-        What else is known of the data: "source", "title", "kind" of the items, size of an "image", and the options
-        for "reading" new data. Kept in files, shown in reports.
+        Information on the data: "source", "title", "kind" of the items, size of an "image", and the options for
+        "reading" new data. It is saved with the model and shown in reports.
     preparation_ : Prepare or None
-        How the columns became items, where the command line did it; kept in files and applied to new data.
+        How the command line turned the columns into items; saved with the model and applied to new data.
     temperature_ : float
-        What `predict_proba` divides nats by, at least 1.
+        Factor by which `predict_proba` divides code lengths, at least 1.
     finished_ : bool
-        False where ``max_time`` ended the search early.
+        False if ``max_time`` ended the search early.
     n_iter_ : int
-        Iterations in all.
+        Total number of iterations.
     history_ : (checks,) float
-        Relaxed objective at every check, start after start, of "paper" rank after rank.
+        Relaxed objective at every check; starts (or the ranks of "paper") follow each other.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

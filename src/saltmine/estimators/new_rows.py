@@ -88,15 +88,15 @@ class NewRows(TransformerMixin):
     def transform(self, X: Any, y: Any = None) -> Bools:
         """Return the patterns that every row uses, (m, r): those that shorten its code.
 
-        With ``features="alterations"``, where a method has it, further columns follow, one per pattern and class that
-        adds items to it: whether the row has most of these items.
+        With ``features="alterations"``, if the method has this parameter, one column per alteration follows: whether
+        the row has more than half of the added items.
 
         Parameters
         ----------
         X : (m, n) array-like, DataFrame or sparse, 0/1
         y : (m,) labels, optional
-            Classes of the rows, whose alterations are then taken into account; predicted where they are not given.
-            Methods that describe all rows as one class ignore them.
+            Classes of the rows, which decide on the alterations; by default they are predicted. Methods without
+            classes ignore them.
 
         Returns
         -------
@@ -132,14 +132,14 @@ class NewRows(TransformerMixin):
         return altered_parts(self.alterations_)
 
     def inverse_transform(self, features: Any, y: Any = None) -> Bools:
-        """Return the cells that patterns cover, (m, n), of rows that use them.
+        """Return the cells that the patterns of each row cover, (m, n).
 
         Parameters
         ----------
         features : (m, columns of `transform`) bool
         y : (m,) labels, optional
-            Classes of the rows, whose alterations are then covered as well. With ``features="alterations"`` the columns
-            say so where they are not given.
+            Classes of the rows, whose alterations are then covered as well. By default, only the columns of
+            ``features="alterations"`` say which alterations are covered.
 
         Returns
         -------
@@ -209,7 +209,7 @@ class NewRows(TransformerMixin):
         """Return for every row the class that encodes it in the fewest nats.
 
         The nats are those of `code_lengths` and of the class itself: a frequent class has a short code. With
-        ``fit_prior=False``, where a method has it, all classes are equally likely.
+        ``fit_prior=False``, if the method has this parameter, all classes are equally likely.
 
         Parameters
         ----------
@@ -236,8 +236,9 @@ class NewRows(TransformerMixin):
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class for every row, (m, c).
 
-        A class is the more probable the fewer nats `predict` has for it. Items that go together count as if each were
-        news, so nats are divided by ``temperature_``, which makes the labels of the fit as probable as possible.
+        The fewer nats a class needs for a row, the more probable it is. Items that go together are not independent, so
+        that probabilities would be too extreme. The nats are therefore divided by ``temperature_``, which is chosen so
+        that the labels of the fit are as probable as possible.
 
         Parameters
         ----------
@@ -262,9 +263,9 @@ class NewRows(TransformerMixin):
 
     @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # as above
     def decision_function(self, X: Any) -> Floats:
-        """Return how much every class is preferred, (m, c): logarithms of probabilities, but for a constant per row.
+        """Return scores of the classes, (m, c): the log-probabilities up to a constant per row.
 
-        With two classes the log-odds of the second, (m,).
+        With two classes, return the log-odds of the second class, (m,).
 
         Parameters
         ----------
@@ -290,7 +291,7 @@ class NewRows(TransformerMixin):
 
     @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # as above
     def code_lengths(self, X: Any) -> Floats:
-        """Return how many nats the patterns and codes of every class take for every row.
+        """Return the length of the code of every row, in nats, with the patterns of each class.
 
         Parameters
         ----------
@@ -315,7 +316,7 @@ class NewRows(TransformerMixin):
 
     @available_if(_knows_classes)  # type: ignore[untyped-decorator]  # as above
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows whose class `predict` finds.
+        """Return the accuracy of `predict`: the share of rows with the right class.
 
         Parameters
         ----------
@@ -324,7 +325,7 @@ class NewRows(TransformerMixin):
         y : (m,) labels
             The true classes.
         sample_weight : (m,) numbers, optional
-            What each row counts.
+            Weight of each row.
 
         Returns
         -------

@@ -46,29 +46,25 @@ class Outputs(BaseEstimator):
             - ``item``: column name, or column number where the data had no names;
             - ``role``: "common" for shared items, else the class that the row is about, as text ("class common" for a
               class of that very name); a pattern that is mostly of several classes has rows for each of them;
-            - ``kind``: "mostly" if the class is shown to use the pattern more than the others (``q_value`` at most
-              ``alpha``), and the shares of its rows that carry and that use it are at least twice those of all others;
-              "only" if, beyond that, no more rows outside carry it than there would be if its items occurred
-              independently there, and the shares that use it and that have most of its items are at most a tenth there;
-              "typical" for what two in five rows or more use without evidence that its items go together; "group"
-              for what one group of rows has, or too few to show anything (after a fit with groups); "shared" for all
-              other patterns; "added" for items that a class adds to a pattern;
-            - ``evidence``: minus the logarithm (nats) of a bound on the probability that chance shows as much; for
-              added items ``-log(q_value)``;
-            - ``gain``: nats by which the description would be longer without the pattern, and for added items without
-              all that the class adds to it;
-            - ``p_value``, ``q_value``: exact test of what is said of the class, and its correction by Benjamini and
-              Hochberg for all such tests of the model; NaN for shared items. "mostly" and "only": a larger share of
-              the rows of the class carries the pattern than of all other rows together, among all rows as well as
-              among rows of about the same size. "added", one test for all items that the class adds: its carriers have
-              them more often than those of the other classes that do not add them. As if rows, or the groups of the
-              fit, were independent;
+            - ``kind``: "mostly" if the class uses the pattern significantly more than the others (``q_value`` at most
+              ``alpha``), and at least twice as often; "only" if, in addition, it is outside the class no more frequent
+              than noise explains; "typical" for items that at least two in five rows have, without evidence that they
+              go together; "group" for a pattern of one group of rows, or of too few for a test (after a fit with
+              groups); "shared" for all other patterns; "added" for items that a class adds to a pattern;
+            - ``evidence``: minus the logarithm (nats) of a bound on the probability that chance makes such a pattern;
+              for added items ``-log(q_value)``;
+            - ``gain``: nats by which the description would be longer without the pattern, or without the alteration;
+            - ``p_value``, ``q_value``: test of what the row says about the class, and its correction by Benjamini and
+              Hochberg for all such tests of the model; NaN for shared items. For "mostly" and "only", the test compares
+              the shares of rows that carry the pattern; for "added", it compares how often carriers of the class and of
+              other classes have the added items. Rows, or the groups of the fit, count as independent;
             - ``stability``: share of refits in which the item came back in this role (after `assess_stability`);
             - ``usage_<class>``: rows of the class that use the pattern;
-            - ``all_<class>``, ``most_<class>``: rows of the class that have all, and more than half, of the items that
-              classes share in the pattern, whether they use it or not;
-            - ``support_<class>``: share of these rows that have the item (NaN where no row uses the pattern);
-            - ``share_<class>``: share of all rows of the class that have the item;
+            - ``all_<class>``, ``most_<class>``: rows of the class that have all, and more than half, of the shared
+              items of the pattern, whether they use it or not;
+            - ``support_<class>``: of the rows of the class that use the pattern, the share that has the item (NaN if no
+              row uses it);
+            - ``share_<class>``: of all rows of the class, the share that has the item;
             - ``lift_<class>``: support divided by share: how many times more frequent the item is with the pattern.
 
         Examples
@@ -86,7 +82,7 @@ class Outputs(BaseEstimator):
     def summary(self) -> Summary:
         """Return what the model found: a headline, at most ten findings, and a table with one row per pattern.
 
-        All of it is confirmed: what the tests do not show is not said. Printed, it is the headline and the findings.
+        All of it passed a significance test. ``print`` shows the headline and the findings.
 
         Returns
         -------
@@ -105,7 +101,7 @@ class Outputs(BaseEstimator):
         return Summary(self)
 
     def differences(self, max_p: float = 0.05) -> pd.DataFrame:
-        """Return the single items that classes differ in, whether or not they belong to a pattern.
+        """Return the single items that differ between classes, whether or not they belong to a pattern.
 
         Parameters
         ----------
@@ -119,12 +115,12 @@ class Outputs(BaseEstimator):
             - ``item``: column name, or column number where the data had no names;
             - ``class``: the class that is compared with all other rows; of two classes the one with the larger share;
             - ``rows``, ``share``: rows of the class that have the item, and their share of the class;
-            - ``rows_elsewhere``, ``share_elsewhere``: the same of all other rows;
+            - ``rows_elsewhere``, ``share_elsewhere``: the same for all other rows;
             - ``odds_ratio``, ``odds_low``, ``odds_high``: odds of the item in the class divided by those elsewhere, one
               half added to every count, and both ends of the 95 % interval;
-            - ``p_value``, ``q_value``: Fisher's exact test, two-sided, as if rows were independent, and its correction
-              by Benjamini and Hochberg for all items and classes. After a fit with groups the test counts groups, and
-              compares groups of several classes with themselves.
+            - ``p_value``, ``q_value``: two-sided Fisher's exact test for independent rows, and its correction by
+              Benjamini and Hochberg for all items and classes. After a fit with groups, the test counts groups; rows of
+              several classes in one group are compared within the group.
 
         Examples
         --------
@@ -166,7 +162,7 @@ class Outputs(BaseEstimator):
 
     @property
     def plot(self) -> Plots:
-        """Pictures of the model: ``plot.usage()``, ``.patterns()``, ``.wordcloud(pattern)``, ``.history()``.
+        """Figures of the model: ``plot.usage()``, ``.patterns()``, ``.wordcloud(pattern)``, ``.history()``.
 
         Examples
         --------
@@ -193,7 +189,7 @@ class Outputs(BaseEstimator):
         return bundle
 
     def report(self, path: str | PathLike[str], title: str | None = None, max_patterns: int | None = None) -> None:
-        """Write the model as one HTML page that needs nothing else: findings, patterns, who uses them.
+        """Write a report on the model, a single HTML file: findings, patterns, and the rows that use them.
 
         Parameters
         ----------
@@ -227,21 +223,21 @@ class Outputs(BaseEstimator):
         on_refit: Callable[[int], object] | None = None,
         groups: Any = None,
     ) -> Stability:
-        """Fit again on rows drawn with replacement and say how often each pattern and alteration comes back.
+        """Fit bootstrap samples of the rows, and return how often each pattern and alteration comes back.
 
-        The result is kept as `stability_`; `patterns` then has a column of it.
+        The result is also stored as `stability_`, and as a column of `patterns`.
 
         Parameters
         ----------
         X, y : the data of the fit
         refits : int
-            How many times to draw and fit; as many rows are drawn of every class as it has.
+            Number of bootstrap samples; each has as many rows of every class as the data.
         random_state : int, RandomState or None
         on_refit : callable, optional
-            Called with the number of refits that are done, after each.
+            Called after each refit with the number of completed refits.
         groups : (m,) labels, optional
-            What rows belong together, as samples of one patient: whole groups are drawn then. Those of the fit, if not
-            given.
+            Which rows belong together, such as samples of one patient; whole groups are drawn. By default, the groups
+            of the fit.
 
         Returns
         -------

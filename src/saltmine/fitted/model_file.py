@@ -78,7 +78,7 @@ _LABEL_BYTES, _ENTRY_BYTES = 16, 64
 
 
 class ModelFileError(ValueError):
-    """Raised for a file that is not a model of this version.
+    """Raised if a file is not a model file of this version of the format.
 
     Examples
     --------

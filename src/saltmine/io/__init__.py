@@ -64,7 +64,8 @@ def read(
     row_names : str, optional
         Column that names the rows (csv, parquet, text).
     separator, encoding : str, optional
-        Of csv files and other text. By default the suffix and the header decide, and UTF-8.
+        Separator and encoding of csv and other text files. By default, the suffix and the header decide on the
+        separator, and the encoding is UTF-8.
     text : str, optional
         Column of a csv or jsonl file that holds the documents.
     language : str, optional
@@ -74,7 +75,7 @@ def read(
     min_docs : int, optional
         Leave out words in fewer documents; 20 by default.
     unit : {"gene", "alteration"}, optional
-        What the items of a MAF file are.
+        What the items of a MAF file are: genes, or genomic alterations (variants).
     nonsilent : bool, optional
         Leave out mutations of a MAF file that do not change a protein; by default if the items are genes.
     min_samples : int, optional
@@ -82,8 +83,8 @@ def read(
     drop_unlabelled : bool, optional
         Leave out rows without a class; by default they are an error.
     max_memory : str or number, optional
-        Memory that reading may take, as "2G" or in bytes; by default half of what is available, and for a small file
-        no more than files of its size hold. What needs more is refused before it is read.
+        Memory that reading may take, as "2G" or in bytes. By default, half of the available memory, and less for small
+        files. A file that needs more is refused before it is read.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from saltmine.names import shorten_message
 
 
 class ReadError(ValueError):
-    """A file that cannot be read as asked: one sentence with the file, the place in it, the problem and the remedy.
+    """Raised if a file cannot be read: one sentence with the file, the place in it, the problem and the remedy.
 
     Readers give the problem and the place, which is a line number or text; `reading` adds the file.
 

@@ -55,8 +55,7 @@ class Prepare(TransformerMixin, BaseEstimator):
         Where to cut the given columns.
     cuts : {"intervals", "cumulative"}
         Items of a column that is cut: one per interval, or one per cut for all values from there on (``age>=30``,
-        ``age>=60``), of which a row has all that hold. Cumulative items say "at least 30" in one pattern, where
-        intervals would need several.
+        ``age>=60``). With cumulative items, a single item of a pattern can say "at least 30".
     missing : {"error", "item", "ignore"}
         Treatment of missing values: an error, an item of its own (``age missing``), or no item.
     sparse_output : bool
