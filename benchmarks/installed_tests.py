@@ -36,8 +36,8 @@ def prepare(folder: Path, python: str, oldest: bool) -> tuple[Path, Path]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--oldest", action="store_true", help="install the oldest dependencies that pyproject.toml allows")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0], allow_abbrev=False)
+    parser.add_argument("--oldest", action="store_true", help="install the oldest dependencies that are allowed")
     parser.add_argument("--python", default=sys.executable, help="the interpreter of the environment")
     options, rest = parser.parse_known_args()
     folder = ROOT / "build" / ("test-oldest" if options.oldest else "test-wheel")
