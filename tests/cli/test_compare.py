@@ -176,7 +176,7 @@ def test_files_of_somebody_else_are_not_replaced(data, tmp_path):
     (tmp_path / "comparison.csv").write_text("x")
     result = run("compare", data, "--methods", "asso", "-o", tmp_path)
     assert result.exit_code == 2
-    assert "is not of an earlier run; choose another folder, or --force replaces it." in " ".join(result.stderr.split())
+    assert "is not of an earlier run; choose another folder, or --force replaces it." in " ".join(result.output.split())
     assert (tmp_path / "comparison.csv").read_text() == "x"
     assert run("compare", data, "--methods", "asso", "-o", tmp_path, "--force", "-q").exit_code == 0
 
@@ -215,10 +215,10 @@ def test_models_of_a_comparison_know_how_their_data_was_read(tmp_path):
     assert run("predict", tmp_path / "out" / "diffnorm.salt", tmp_path / "people.csv").exit_code == 0
     result = run("predict", tmp_path / "out" / "asso.salt", tmp_path / "people.csv")
     assert result.exit_code == 2
-    assert "was fitted without classes, so it cannot tell them apart; use transform." in result.stderr
+    assert "was fitted without classes, so it cannot tell them apart; use transform." in result.output
     result = run("compare", tmp_path / "people.csv", "-o", tmp_path / "none")
     assert result.exit_code == 2
-    assert "Name it with --target." in result.stderr
+    assert "Name it with --target." in result.output
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_models_of_a_comparison_know_how_their_data_was_read(tmp_path):
 def test_mistakes_are_one_sentence(data, tmp_path, options, message):
     result = run("compare", data, *options, "-o", tmp_path / "out", "-q")
     assert result.exit_code == 2
-    assert message in result.stderr
+    assert message in result.output
     assert not (tmp_path / "out").exists()
 
 
@@ -270,7 +270,7 @@ def test_fit_takes_every_method_and_refuses_options_of_others(data, tmp_path):
     assert load(tmp_path / "two" / "model.salt").rank == 2
     result = run("fit", data, "--method", "asso", "--alpha", 0.1, "-o", tmp_path / "no")
     assert result.exit_code == 2
-    assert "--alpha is not for asso but for csalt, paper, primp; leave it out." in " ".join(result.stderr.split())
+    assert "--alpha is not for asso but for csalt, paper, primp; leave it out." in " ".join(result.output.split())
     result = run("fit", data, "--tau", 0.5, "-o", tmp_path / "no")
     assert result.exit_code == 2
-    assert "--tau is not for csalt but for asso, dbssl, mdldbssl; leave it out." in " ".join(result.stderr.split())
+    assert "--tau is not for csalt but for asso, dbssl, mdldbssl; leave it out." in " ".join(result.output.split())

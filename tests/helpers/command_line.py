@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-
 from click.testing import CliRunner
 
 from saltmine.cli.main import cli
 
-# Before click 8.2, standard output and standard error are one unless it is told otherwise.
-APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
-
-
-def invoke(command, arguments):
-    """Run a command of click and return its result: exit code, standard output and standard error."""
-    return CliRunner(**APART).invoke(command, [str(argument) for argument in arguments])
-
 
 def run(*arguments):
-    """Run a command of saltmine and return its result."""
-    return invoke(cli, arguments)
+    """Run a command and return its result: exit code, standard output and standard error."""
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 def refused(*arguments):

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib as mpl
+from click.testing import CliRunner
 
 from saltmine.cli.main import cli
-from tests.helpers.command_line import invoke
 from tests.helpers.paths import ROOT
 
 DOCUMENTS = {
@@ -61,7 +61,7 @@ def folder_of_documents() -> Iterator[Path]:
 def run_command(line: str) -> str:
     """Run a command as a shell would, and return what it prints."""
     command, _, target = line.partition(" > ")
-    result = invoke(cli, shlex.split(command)[1:])
+    result = CliRunner().invoke(cli, shlex.split(command)[1:])
     assert result.exit_code == 0, result.output
     if target:
         Path(target).write_text(result.stdout)
