@@ -8,7 +8,7 @@ NATIVE := $(wildcard native/*.cpp native/*.hpp) native/build.py
 READY := $(VENV)/.dev $(VENV)/.native
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint fuzz mutants bench bench-quick bench-speed bench-scale bench-methods bench-trust bench-pages reproduce results-page shown-outputs same-models wheel-check clean
+.PHONY: help demo test test-fast test-wheel test-oldest lint docs fuzz mutants bench bench-quick bench-speed bench-scale bench-methods bench-trust bench-pages reproduce results-page shown-outputs same-models wheel-check clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -46,6 +46,15 @@ test: $(READY) ## Run all tests
 
 test-fast: $(READY) ## Run the tests that need no cluster and no browser and take less than about a second each
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow and not cluster and not browser"
+
+# Another version of Python, and other options of pytest: make test-wheel PYTHON=python3.13 PYTEST="-n 2 -m 'not slow'"
+PYTEST ?= -n 2 --dist worksteal
+
+test-wheel: $(VENV)/.dev ## Run all tests with the installed wheel, in an environment of its own
+	$(BIN)/python -m benchmarks.installed_tests --python $(PYTHON) $(PYTEST)
+
+test-oldest: $(VENV)/.dev ## The same with the oldest dependencies that pyproject.toml allows; not the slow and browser tests
+	$(BIN)/python -m benchmarks.installed_tests --oldest --python $(PYTHON) $(PYTEST) -m "not slow and not browser"
 
 lint: $(VENV)/.dev ## Check style, types, and that layers import only from layers below them
 	$(BIN)/ruff check .
@@ -131,7 +140,7 @@ docs: $(VENV)/.docs $(VENV)/.native ## Build the documentation in docs/_build/ht
 	rm -rf docs/_build/html docs/gallery docs/reference/generated docs/reference/used_in
 	$(BIN)/python -m sphinx -b html -W -n --keep-going -j 2 docs docs/_build/html
 
-wheel-check: $(VENV)/.dev ## Install the wheel into an empty environment and time its import
+wheel-check: $(VENV)/.dev ## Build archive and wheel twice, compare, and try the wheel in an empty environment
 	$(BIN)/python -m benchmarks.wheel
 
 clean: ## Remove the environment and all output

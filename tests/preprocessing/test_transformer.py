@@ -352,7 +352,12 @@ def test_matrices_need_no_preparing(planted):
 def test_text_needs_no_pyarrow():
     """pandas holds text itself where pyarrow, an optional extra, is not installed."""
     code = (
-        "import sys; sys.modules['pyarrow'] = None\n"
+        "import sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] == 'pyarrow':\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
         "import pandas as pd; from saltmine import Prepare\n"
         "frame = pd.DataFrame({'day': pd.array(['Fri', None, 'Sat', 'Fri'], dtype=pd.StringDtype('python'))})\n"
         "print(list(Prepare(missing='ignore').fit(frame).get_feature_names_out()))"

@@ -93,12 +93,13 @@ class OneLineErrors(click.Group):
 
 @contextmanager
 def _shortened() -> Iterator[None]:
-    """Let messages of click, which repeat what the user typed, be as short as ours."""
+    """Let messages of click, which repeat what the user typed, be short sentences as ours are."""
     try:
         yield
     except click.ClickException as error:
+        message = shorten_message(error.message)
         # click declares the message as final.
-        vars(error)["message"] = shorten_message(error.message)
+        vars(error)["message"] = message if message.endswith((".", "?")) else f"{message}."
         raise
 
 

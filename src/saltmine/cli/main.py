@@ -10,6 +10,7 @@ from click.shell_completion import BashComplete, CompletionItem, FishComplete, S
 
 from saltmine.cli.errors import Failed, OneLineErrors
 from saltmine.cli.memory import too_small
+from saltmine.version import __version__
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True}
@@ -55,7 +56,7 @@ class Commands(OneLineErrors):
 
 
 @click.group(cls=Commands, context_settings=CONTEXT)
-@click.version_option(package_name="saltmine", message="saltmine %(version)s")
+@click.version_option(__version__, message="saltmine %(version)s")
 @click.option("--debug", is_flag=True, help="Show where an error comes from.")
 def cli(debug: bool) -> None:
     """Find what classes share, what is theirs alone, and how they alter what is shared.

@@ -174,6 +174,7 @@ def _sparse(entries: pd.DataFrame, header: _Header) -> sp.csr_array:
         rows, columns = np.append(rows, columns[mirrored]), np.append(columns, rows[mirrored])
         values = np.append(values, values[mirrored])
     matrix = sp.csr_array((values, (rows, columns)), shape=header.shape)
+    matrix.sum_duplicates()  # scipy 1.13 keeps them
     return matrix.astype(np.int8) if is_pattern else matrix
 
 
