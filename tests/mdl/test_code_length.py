@@ -144,14 +144,9 @@ def test_extra_is_the_code_table_and_the_ones_of_classes_that_lack_an_item(seed,
     expected = 0.0
     for i in range(6):
         meets = sum(
-            costs.cross[a, b] * cells[ONES, b, i]
-            for a in range(c)
-            for b in range(c)
-            if carry[a, i] and not carry[b, i]
+            costs.cross[a, b] * cells[ONES, b, i] for a in range(c) for b in range(c) if carry[a, i] and not carry[b, i]
         )
         assert specificity(costs.cross, cells, i, np.ascontiguousarray(carry[:, i])) == pytest.approx(meets)
         times = 1 if carry[:, i].all() else carry[:, i].sum()
         expected += costs.weights[i] * (times * costs.codes[i] + meets)
     assert pattern_extra(costs, cells, carry) == pytest.approx(expected)
-
-
