@@ -1,7 +1,7 @@
 """Mutants of the C++ sources: ``<`` becomes ``<=``, ``+`` becomes ``-``, a condition is turned around, and the like.
 
-Only the sources are compiled again that see a change and that the tests of the group come by. Then these tests run until
-the first one fails; a crash and a run that takes far too long count as noticed too.
+Only the sources are compiled again that see a change and that the tests of the group come by. Then these tests run
+until the first one fails; a crash and a run that takes far too long count as noticed too.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ def test_mixed_groups_look_at_as_many_rows_of_every_class():
 
 
 def test_units_are_split_by_ones_per_row_where_there_are_enough():
-    """Units of one row, of 1 to 160 ones: groups of at least 40, in the order of their sizes; a unit has the average."""
+    """Units of one row, of 1 to 160 ones: groups of at least 40, in the order of sizes; a unit has the average."""
     sizes = np.random.default_rng(0).permutation(160) + 1
     units = make_units(np.arange(160), np.arange(160) % 2, sizes)
     assert set(units.by_rows) == {0}

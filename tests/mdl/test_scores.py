@@ -128,10 +128,10 @@ def cover(model, patterns):
 def sum_up(model, weights, shown):
     """Return the constants of f, the rows of every pattern, (r, c), and all sums, from counts of cells."""
     X, y, components, alterations, usage = model
-    c, r, n = alterations.shape
+    c, r = alterations.shape[:2]
     of_class = y == np.arange(c)[:, None]
     costs = make_costs(X.sum(axis=0), of_class.sum(axis=1).tolist(), weights)
-    errors = (X != cover(model, np.arange(r))).sum(axis=0)
+    errors = (cover(model, np.arange(r)) != X).sum(axis=0)
     used = np.array([[(usage[:, s] & own).sum() for own in of_class] for s in range(r)])
     sums, scores_of = scoring.make_model_sums(r, c), scoring.make_score_sums(r, c)
     sums.code[:] = errors_code(costs, errors, NO_CODE)
@@ -141,7 +141,7 @@ def sum_up(model, weights, shown):
         cells = np.array([[(kind & (usage[:, s] & own)[:, None]).sum(axis=0) for own in of_class] for kind in kinds])
         carry = components[s] | alterations[:, s]
         scoring.sum_pattern(costs, cells, carry, used[s], s, sums)
-        scoring.score_pattern(costs, cells, carry, shown[s], errors, (X != others).sum(axis=0), s, scores_of)
+        scoring.score_pattern(costs, cells, carry, shown[s], errors, (others != X).sum(axis=0), s, scores_of)
         ones, zeros = ((cells[k] * carry) @ weights for k in (0, 1))
         assert (sums.open_ones[s], sums.open_zeros[s]) == (ones.sum(), zeros.sum())
     return costs, used, sums, scores_of
