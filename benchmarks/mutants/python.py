@@ -52,6 +52,8 @@ def _configure(folder: Path, name: str) -> None:
         "also_copy": ["src", "native", "experiments", "benchmarks", "fuzz", "examples"],
         "pytest_add_cli_args_test_selection": list(GROUPS[name].tests),
         "pytest_add_cli_args": [*FAST, *deselected],
+        # Tests leave threads behind, which a copy of their process would wait for.
+        "process_isolation": "forkserver",
         # A mutant may take five times as long as all of its tests and 20 seconds.
         "timeout_multiplier": 5.0,
         "timeout_constant": 20.0,
