@@ -288,7 +288,8 @@ def test_names_of_a_table_are_those_that_say_something():
     assert names.rows is None
     assert TableNames.of(frame.set_index(pd.Index([0, 2]))).cell(1, 1, "x") == "Column 7 holds x in row 1 (index 2)"
     assert TableNames.of(np.ones((2, 3))) == TableNames()
-    assert TableNames(np.array(["a", "b"], dtype=object), first_column=1).cell(0, 4, "x") == "Column 'b' holds x in row 4"
+    second = TableNames(np.array(["a", "b"], dtype=object), first_column=1)
+    assert second.cell(0, 4, "x") == "Column 'b' holds x in row 4"
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
