@@ -128,6 +128,9 @@ def test_the_bound_is_the_best_of_chernoffs(seed, groups):
     rng = np.random.default_rng(seed)
     rows = rng.integers(5, 400, groups)
     successes, trials = rng.integers(1, rows + 1), rng.integers(1, rows + 1)
+    if groups > 1:
+        # Nothing can happen in the first group.
+        (successes, trials)[seed % 2][0] = 0
     least, most = np.maximum(successes + trials - rows, 0), np.minimum(successes, trials)
     hits = least + ((most - least) * rng.uniform(0.3, 1, groups)).astype(int)
     figures = hits, successes, trials, rows
