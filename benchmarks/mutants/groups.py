@@ -73,4 +73,4 @@ def interval(killed: int, tried: int) -> tuple[float, float]:
     z, share = 1.96, killed / tried
     middle = (share + z * z / (2 * tried)) / (1 + z * z / tried)
     half = z / (1 + z * z / tried) * math.sqrt(share * (1 - share) / tried + z * z / (4 * tried * tried))
-    return middle - half, middle + half
+    return max(middle - half, 0.0), min(middle + half, 1.0)
