@@ -15,7 +15,6 @@ Runs are those of benchmarks/results. A table without runs says that it is not m
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -149,12 +148,8 @@ def trust_findings() -> str:
 
 
 def mutant_table() -> str:
-    path = RESULTS / "mutants" / mutants_command.FILE
-    if not path.exists():
-        return NOT_MEASURED
-    return markdown_table(
-        *mutants_command.table_of([json.loads(line) for line in path.read_text("utf-8").splitlines()])
-    )
+    rows = mutants_command.load(RESULTS / "mutants")
+    return with_code(mutants_command.table_of(rows), rows) if rows else NOT_MEASURED
 
 
 # ---------------------------------------------------------------------- real tables

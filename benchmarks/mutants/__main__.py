@@ -10,7 +10,8 @@ mutmut, which has to be installed; the C++ library by `benchmarks.mutants.cpp`. 
 drawn, and the share that the tests of the matching folder notice has a 95 % interval. Not all can be noticed: some
 changes alter nothing but speed, or nothing at all. What is not noticed is printed.
 
-Every mutant is a line of runs.jsonl in the folder of the output.
+Every mutant is a line of runs.jsonl in the folder of the output. A file read.json beside it, written by hand, says of
+survivors that somebody has read what they alter: {"mutant": "nothing"}, or "speed", "text of an error", "a result".
 """
 
 from __future__ import annotations
@@ -28,21 +29,35 @@ from benchmarks.mutants.python import try_python
 from benchmarks.parts import print_lines
 from experiments.experiment import Row
 from experiments.store import commit
+from saltmine import __version__
 
 LANGUAGES = {"python": try_python, "c++": try_native}
-FILE = "runs.jsonl"
+FILE, READ = "runs.jsonl", "read.json"
+#: What mutants alter that no test of results can notice.
+NO_RESULT = ("nothing", "speed", "text of an error")
+
+
+def load(folder: Path) -> list[Row]:
+    """Return the stored mutants, each with what it alters where that is known."""
+    stored, read = folder / FILE, folder / READ
+    rows = [json.loads(line) for line in stored.read_text("utf-8").splitlines()] if stored.exists() else []
+    alters = json.loads(read.read_text("utf-8")) if read.exists() else {}
+    return [{**row, "alters": alters.get(row["mutant"]) if row["end"] == SURVIVED else None} for row in rows]
 
 
 def table_of(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
-    """Return a line per group and language: how many mutants were tried and noticed."""
+    """Return a line per group and language: how many mutants were tried and noticed, and which of the others cannot."""
     runs = pd.DataFrame(rows)
     lines = []
     for (name, language), of in runs.groupby(["group", "language"], sort=False):
         tried, killed = int(of["end"].isin([KILLED, SURVIVED]).sum()), int((of["end"] == KILLED).sum())
         low, high = interval(killed, tried)
         share = f"{killed / max(tried, 1):.0%} ({low:.0%} to {high:.0%})"
-        lines.append([str(name), str(language), f"{of['of'].max():,}", str(tried), share])
-    return ["code", "language", "mutants", "sample", "noticed (95 % interval)"], lines
+        no_result = int(of["alters"].isin(NO_RESULT).sum())
+        lines.append(
+            [str(name), str(language), f"{of['of'].max():,}", str(tried), share, f"{no_result} of {tried - killed}"]
+        )
+    return ["code", "language", "mutants", "sample", "noticed (95 % interval)", "others: no result altered"], lines
 
 
 def main() -> None:
@@ -63,14 +78,12 @@ def main() -> None:
         for name in args.groups or GROUPS:
             for language in [args.language] if args.language else LANGUAGES:
                 _try(name, language, args)
-    stored = args.output / FILE
-    rows = [json.loads(line) for line in stored.read_text("utf-8").splitlines()] if stored.exists() else []
-    if rows:
+    if rows := load(args.output):
         print_lines("Mutants that the tests notice", *table_of(rows), args.markdown)
 
 
 def _try(name: str, language: str, args: argparse.Namespace) -> None:
-    about = {"group": name, "language": language, "seed": args.seed, "commit": commit()}
+    about = {"group": name, "language": language, "seed": args.seed, "version": __version__, "commit": commit()}
     for number, found in enumerate(LANGUAGES[language](name, args.sample, args.seed), 1):
         with (args.output / FILE).open("a", encoding="utf-8") as stream:
             stream.write(json.dumps({**about, **found}) + "\n")

@@ -9,6 +9,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 KILLED, SURVIVED, INVALID = "killed", "survived", "not compiled"
+#: Files that a server of tests writes: how long each takes, and the functions of the library that all of them call.
+TIMES, CALLED = Path("times.json"), Path("called.json")
+#: The variable with the numbers of its pipes, for requests and for answers.
+PIPES = "SALTMINE_MUTANTS_PIPES"
 #: Options of the tests.
 FAST = ["-m", "not slow and not cluster and not browser"]
 
@@ -22,6 +26,7 @@ class Group:
     tests: tuple[str, ...]
 
 
+_EXAMPLES = "benchmarks/mutants/examples.py"
 _SEARCH_TESTS = ("scoring", "seeds", "local_search", "significance_filter", "mdl_search")
 
 # Not hash.hpp: any other constants would scatter keys as well.
@@ -33,12 +38,12 @@ GROUPS = {
             *("class_tests.cpp", "class_tests.hpp", "added_items.cpp", "added_items.hpp", "groups.cpp"),
             *("scores.cpp", "scores.hpp"),
         ),
-        ("tests/mdl",),
+        ("tests/mdl", f"{_EXAMPLES}::test_mdl"),
     ),
     "data": Group(
         ("src/saltmine/data",),
         ("folding.cpp", "bit_sets.cpp", "bits.hpp", "stored.hpp"),
-        ("tests/data",),
+        ("tests/data", f"{_EXAMPLES}::test_data"),
     ),
     "search": Group(
         ("src/saltmine/solver/local_search.py", "src/saltmine/solver/significance.py", "src/saltmine/solver/seeds.py"),
@@ -68,4 +73,4 @@ def interval(killed: int, tried: int) -> tuple[float, float]:
     z, share = 1.96, killed / tried
     middle = (share + z * z / (2 * tried)) / (1 + z * z / tried)
     half = z / (1 + z * z / tried) * math.sqrt(share * (1 - share) / tried + z * z / (4 * tried * tried))
-    return middle - half, middle + half
+    return max(middle - half, 0.0), min(middle + half, 1.0)

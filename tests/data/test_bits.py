@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from saltmine import native
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix, Layout, count_bits
-from saltmine.data.folding import Weights
+from saltmine.data.folding import Weights, stored
 
 BLOCKS = [slice(0, 70), slice(70, 70), slice(70, 71), slice(71, 150)]
 
@@ -126,3 +127,60 @@ def test_noise_is_where_data_and_model_differ(data, rank):
     if not rank:
         counts[:] = -1
         assert (bits.class_counts >= 0).all()
+
+
+def placed(cells, layout):
+    """Return the cells at the places of their rows, (64 W, n), a row of some weight at several."""
+    at = np.zeros((64 * len(layout.weights), cells.shape[1]), dtype=bool)
+    at[layout.places] = cells[layout.rows]
+    return at
+
+
+def test_numbers_of_items_and_of_places_are_added_where_there_are_ones(data):
+    cells, weights = data
+    bits = BitMatrix(cells, BLOCKS, weights)
+    at = placed(cells, bits.layout).astype(np.uint64)
+    rng = np.random.default_rng(2)
+    of_items, of_places = (rng.integers(2**64, size=(size, 2), dtype=np.uint64) for size in (9, len(at)))
+    # Sums wrap around, and add to what is there.
+    keys, expected = of_places.copy(), of_places.copy()
+    native.add_bits_to_rows(bits.columns, of_items, keys)
+    for i in range(9):
+        expected += at[:, [i]] * of_items[i]
+    np.testing.assert_array_equal(keys, expected)
+    keys, expected = of_items.copy(), of_items.copy()
+    native.add_bits_to_columns(bits.columns, of_places, keys)
+    for place in range(len(at)):
+        expected += at[place][:, None] * of_places[place]
+    np.testing.assert_array_equal(keys, expected)
+
+
+def test_bits_are_moved_to_other_places(data):
+    cells, weights = data
+    bits = BitMatrix(cells, BLOCKS, weights)
+    rng = np.random.default_rng(3)
+    n_places = 64 * len(bits.layout.weights)
+    taken, put = rng.permutation(n_places)[:200], rng.permutation(320)[:200]
+    moved = np.zeros((9, 5), dtype=np.uint64)
+    native.move_bits(bits.columns, taken, put, moved)
+    expected = np.zeros((320, 9), dtype=bool)
+    expected[put] = placed(cells, bits.layout)[taken]
+    found = np.unpackbits(moved.view(np.uint8), axis=1, bitorder="little").T.astype(bool)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_rows_may_be_in_any_order(data, form):
+    """Places of rows need not follow each other, as those of rows that are folded do not."""
+    cells, _ = data
+    rng = np.random.default_rng(4)
+    rows, places = rng.permutation(150)[:100], rng.permutation(256)[:100]
+    columns = np.zeros((9, 4), dtype=np.uint64)
+    if form is np.asarray:
+        native.set_bits(cells, rows, places, columns)
+    else:
+        native.set_stored_bits(stored(sp.csr_array(cells)), rows, places, columns)
+    expected = np.zeros((256, 9), dtype=bool)
+    expected[places] = cells[rows]
+    found = np.unpackbits(columns.view(np.uint8), axis=1, bitorder="little").T.astype(bool)
+    np.testing.assert_array_equal(found, expected)

@@ -1,5 +1,7 @@
 """Blocks of rows and of columns: together they are the data, and each is as large as it may be."""
 
+from itertools import pairwise
+
 import dask
 import dask.array as da
 import numpy as np
@@ -31,6 +33,16 @@ class Threads:
 
     def nthreads(self):
         return self.threads
+
+
+class Here:
+    """A cluster of this process: what is computed there is computed here."""
+
+    def compute(self, tasks):
+        return [task.compute(scheduler="sync") for task in tasks]
+
+    def gather(self, found):
+        return found
 
 
 def dense(part):
@@ -81,6 +93,26 @@ def test_class_numbers_travel_in_the_smallest_type():
     [(_, classes)] = row_sources(CELLS, labels, None, None, 400)
     assert classes.dtype == np.uint16
     assert classes.tolist() == labels.numbers.tolist()
+
+
+def test_entries_of_sparse_rows_may_be_in_any_order():
+    data = sp.csr_array(CELLS)
+    for begin, end in pairwise(data.indptr):
+        data.indices[begin:end] = data.indices[begin:end][::-1].copy()
+    data = sp.csr_array((data.data, data.indices, data.indptr), shape=data.shape)
+    assert not data.has_sorted_indices
+    parts = list(column_sources(data, Threads(2, 3), None))
+    assert len(parts) >= 5
+    np.testing.assert_array_equal(np.hstack([part.toarray() for part in parts]), CELLS)
+    # What was given is as it was.
+    assert not data.has_sorted_indices
+
+
+def test_a_cluster_reads_the_same():
+    data = lazily(CELLS * np.arange(12))
+    np.testing.assert_array_equal(read_whole(data, 4.0, Here()), read_whole(data, 4.0))
+    rows = np.array([30, 2, 2])
+    np.testing.assert_array_equal(read_rows(data, rows, 4.0, Here()), read_rows(data, rows, 4.0))
 
 
 @forms

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
 from saltmine.data.bits import BitMatrix
-from saltmine.data.folding import column_keys, group, row_keys
+from saltmine.data.folding import column_keys, group, row_keys, take
 from saltmine.data.stacking import StackedMatrix
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.scoring import description_length, find_carriers, null_length, score_model
@@ -157,3 +157,40 @@ def test_moves_on_folded_data_are_those_on_the_unfolded(seed, alterations):
     found, expected = unfold(few.model(), folded, plain), many.model()
     for name in ("X", "V", "Y"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**31), st.integers(1, 40))
+def test_keys_that_share_a_half_or_a_place_are_told_apart(seed, n):
+    """The table of keys has few places: keys meet there that are equal in their lowest bits, or in one half."""
+    rng = np.random.default_rng(seed)
+    keys = rng.integers(3, size=(n, 2)).astype(np.uint64)
+    keys[:, 0] <<= np.uint64(rng.integers(0, 60))
+    number, first = group(keys)
+    for i in range(n):
+        same = [j for j in range(n) if (keys[j] == keys[i]).all()]
+        assert first[number[i]] == same[0]
+    assert sorted(set(number.tolist())) == list(range(len(first)))
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, long_csr], ids=["32 bits", "64 bits"])
+def test_rows_and_items_of_sparse_data_are_taken(form):
+    matrix, _ = repeated(2)
+    m, n = matrix.shape
+    rng = np.random.default_rng(0)
+    rows, items = rng.permutation(m)[: m // 2], np.flatnonzero(rng.random(n) < 0.5)
+    item_of = np.full(n, -1)
+    item_of[items] = np.arange(len(items))
+    taken = take(form(matrix), rows, items, item_of)
+    np.testing.assert_array_equal(taken.toarray(), matrix[np.ix_(rows, items)])
+    assert taken.indices.dtype == taken.indptr.dtype == np.int32
+    assert taken.dtype == np.int8
+    # All of it, in another order of the rows; or as it is.
+    everything = np.arange(n)
+    np.testing.assert_array_equal(
+        take(form(matrix), np.arange(m)[::-1].copy(), everything, everything).toarray(), matrix[::-1]
+    )
+    whole = form(matrix)
+    assert take(whole, np.arange(m), everything, everything) is whole
+    few = take(whole, np.arange(m), items, item_of)
+    np.testing.assert_array_equal(few.toarray(), matrix[:, items])

@@ -2,15 +2,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 import zarr
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from saltmine.data import lazy as inputs
 from saltmine.data.lazy import is_lazy, open_blocks
@@ -284,3 +289,84 @@ def test_libraries_that_are_not_installed(tmp_path, hidden, code, sentence):
     run = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, cwd=tmp_path)
     extra = "parquet" if hidden == "pyarrow" else "dask"
     assert run.stderr.endswith(f"ImportError: {sentence}; pip install 'saltmine[{extra}]'.\n")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 300), st.integers(1, 12), st.sets(st.integers(1, 299), max_size=20))
+def test_edges_are_even_unless_a_chunk_begins_within_a_quarter_of_a_block(length, count, marks):
+    count = min(count, length)
+    marks = [0, *sorted(mark for mark in marks if mark < length), length]
+    data = inputs.LazyMatrix("data", marks, [0, 1], None, 0)
+    edges = data.edges(0, n_threads=count)
+    assert len(edges) == count + 1
+    assert (edges[0], edges[-1]) == (0, length)
+    for part in range(1, count):
+        even = length * part // count
+        away = min(abs(mark - even) for mark in marks)
+        if away < length / count / 4:
+            assert edges[part] in marks
+            assert abs(edges[part] - even) == away
+        else:
+            assert edges[part] == even
+
+
+def test_two_columns_of_parquet_with_one_name(tmp_path):
+    table = pa.table([[1, 0], [0, 1]], names=["hats", "hats"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(ReadError, match=r"a\.parquet: 'hats' is the name of two columns \(1 and 2\)"):
+        open_blocks(tmp_path)
+
+
+def test_the_index_of_a_table_is_no_data_and_columns_may_be_in_any_order(tmp_path):
+    first = pd.DataFrame({"hats": [1, 0], "bags": [0, 0]}, index=pd.Index([7, 9], name="customer"))
+    second = pd.DataFrame({"bags": [1.0], "hats": [0.0]}, index=pd.Index([8], name="customer"))
+    first.to_parquet(tmp_path / "a.parquet")
+    second.to_parquet(tmp_path / "b.pq")
+    data = open_blocks(tmp_path)
+    assert data.item_names.tolist() == ["hats", "bags"]
+    (block,) = dask.compute(*data.sources(0, [0, 3]), scheduler="sync")
+    assert block.astype(int).tolist() == [[1, 0], [0, 0], [0, 1]]
+    assert data.n_bytes == 6
+
+
+def test_columns_of_parquet_may_be_truth_values_decimals_categories_or_empty(tmp_path):
+    kinds = {
+        "truth": pa.array([True, False]),
+        "decimal": pa.array([Decimal(1), Decimal(0)], pa.decimal128(5, 0)),
+        "category": pa.array([1, 0]).dictionary_encode(),
+        "real": pa.array([1.0, 0.0], pa.float32()),
+        "whole": pa.array([1, 0], pa.uint16()),
+    }
+    pq.write_table(pa.table(kinds), tmp_path / "a.parquet")
+    (block,) = dask.compute(*open_blocks(tmp_path).sources(0, [0, 2]), scheduler="sync")
+    assert block.tolist() == [[True] * 5, [False] * 5]
+    pq.write_table(pa.table({"nothing": pa.nulls(2)}), tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=r"Column 'nothing' holds a missing value \(NaN\) in row 0"):
+        dask.compute(*open_blocks(tmp_path).sources(0, [0, 2]), scheduler="sync")
+    pq.write_table(pa.table({"text": pa.array(["a", "b"]).dictionary_encode()}), tmp_path / "a.parquet")
+    with pytest.raises(ReadError, match=r"the column 'text' holds dictionary.*, not numbers"):
+        open_blocks(tmp_path)
+
+
+def test_files_that_change_between_opening_and_reading(tmp_path):
+    np.savez(tmp_path / "a.npz", cells=CELLS, names=np.array(["a", "b"]))
+    data = open_blocks(tmp_path)
+    assert data.shape == CELLS.shape
+    assert data.n_bytes == CELLS.nbytes + np.array(["a", "b"]).nbytes
+    np.savez(tmp_path / "a.npz", cells=CELLS[:, 1:], names=np.array(["a", "b"]))
+    with pytest.raises(ReadError, match=r"a\.npz: the file has changed since it was opened; open the folder again\.$"):
+        dask.compute(*data.sources(0, [0, N_ROWS]), scheduler="sync")
+
+
+def test_sizes_of_arrays_are_those_of_their_cells():
+    cells = da.from_array(CELLS.astype(np.float64), chunks=6)
+    assert open_blocks(cells).n_bytes == 8 * CELLS.size
+    sparse = da.from_array(CELLS, chunks=6).map_blocks(sp.csr_matrix)
+    # Not known: at most what all cells would take.
+    assert open_blocks(sparse).n_bytes == CELLS.size
+
+
+def test_parts_of_chunks_are_copies_and_whole_ones_are_not():
+    chunk = CELLS.astype(bool)
+    assert inputs._take(chunk, slice(0, N_ROWS), slice(0, N_COLUMNS)).base is chunk
+    assert inputs._take(chunk, slice(1, 3), slice(0, N_COLUMNS)).base is None

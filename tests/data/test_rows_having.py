@@ -6,7 +6,8 @@ import pytest
 import scipy.sparse as sp
 
 from saltmine.data.lazy import open_blocks
-from saltmine.data.rows_having import ItemSets, count_having
+from saltmine.data.rows_having import ItemSets, count_having, count_having_in_memory
+from tests.data.test_blocks import Here
 
 
 @pytest.fixture
@@ -69,3 +70,29 @@ def test_items_that_stand_for_several_columns_count_as_these_do(cells):
     folded = count_having(rows, ItemSets(components, alterations, weights), numbers)
     for found, expected in zip(folded, whole, strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("few_rows", [1, 1000])
+@pytest.mark.parametrize("client", [None, Here()], ids=["no cluster", "cluster"])
+def test_values_are_cut_where_asked_wherever_they_are(few_rows, client, cells, monkeypatch):
+    monkeypatch.setattr("saltmine.data.rows_having.FEW_ROWS", few_rows)
+    monkeypatch.setattr("saltmine.data.lazy.BLOCK_BYTES", 100)
+    rows, numbers, components, alterations = cells
+    values = np.where(rows, 3, np.random.default_rng(0).integers(0, 3, rows.shape))
+    lazy = open_blocks(da.from_array(values, chunks=(13, 5)))
+    sets = ItemSets(components, alterations)
+    for found, expected in zip(
+        count_having(lazy, sets, numbers, 2.0, client), count_having(rows, sets, numbers), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_only_the_columns_that_are_asked_for_are_looked_at(form, cells, monkeypatch):
+    monkeypatch.setattr("saltmine.data.rows_having.PART_CELLS", 100)
+    rows, numbers, components, alterations = cells
+    columns = np.array([7, 0, 3, 9, 1])
+    sets = ItemSets(components[:, columns], alterations[:, :, columns])
+    found = count_having_in_memory(form(rows), sets, numbers, columns)
+    for one, two in zip(found, count_having(rows[:, columns], sets, numbers), strict=True):
+        np.testing.assert_array_equal(one, two)

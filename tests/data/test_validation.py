@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from saltmine import CSalt, Primp
 from saltmine.data.labels import class_numbers
-from saltmine.data.validation import as_binary
+from saltmine.data.validation import TableNames, as_binary, given_names
 
 Y = [0, 0, 1, 1]
 
@@ -269,3 +269,53 @@ def test_labels_are_needed_by_csalt_only():
     with pytest.raises(ValueError, match="CSalt requires y to be passed, but the target y is None"):
         CSalt().fit(table(1))
     assert Primp(max_iter=20).fit(table(1)).classes_.tolist() == [0]
+
+
+def test_names_that_are_given_are_one_for_each():
+    assert given_names(["a", 7], 2, "feature_names", "columns").tolist() == ["a", "7"]
+    assert given_names(np.array(["b"]), 1, "feature_names", "columns").tolist() == ["b"]
+    with pytest.raises(ValueError, match=r"^names has 1 names, but the data has 2 columns; give each one name\.$"):
+        given_names(["a"], 2, "names", "columns")
+    for wrong in ("ab", {"a", "b"}, frozenset("ab"), {"a": 1, "b": 2}, 5, iter("ab")):
+        with pytest.raises(ValueError, match=r"^names must be a list of names, not "):
+            given_names(wrong, 2, "names", "columns")
+
+
+def test_names_of_a_table_are_those_that_say_something():
+    frame = pd.DataFrame(np.ones((2, 3)), columns=["a", 7, 2.5])
+    names = TableNames.of(frame)
+    assert names.columns.tolist() == ["a", 7, "2.5"]
+    assert names.rows is None
+    assert TableNames.of(frame.set_index(pd.Index([0, 2]))).cell(1, 1, "x") == "Column 7 holds x in row 1 (index 2)"
+    assert TableNames.of(np.ones((2, 3))) == TableNames()
+    second = TableNames(np.array(["a", "b"], dtype=object), first_column=1)
+    assert second.cell(0, 4, "x") == "Column 'b' holds x in row 4"
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_the_first_bad_value_of_the_first_bad_column_is_named(form):
+    cells = np.zeros((5, 4))
+    cells[0, 3] = cells[4, 1] = cells[2, 1] = 9
+    cells[0, 0] = 1
+    with pytest.raises(ValueError, match=r"^Column 1 holds 9\.0 in row 2, which is neither 0 nor 1; create the "):
+        as_binary(form(cells), None)
+    names = TableNames(first_row=10, first_column=20)
+    with pytest.raises(ValueError, match=r"^Column 21 holds 9\.0 in row 12,"):
+        as_binary(form(cells), None, names)
+    cells[2, 1] = np.nan
+    with pytest.raises(ValueError, match=r"^Column 1 holds a missing value \(NaN\) in row 2; fill it, drop the row,"):
+        as_binary(form(cells), 0.0)
+
+
+def test_input_is_never_changed():
+    stored = sp.csr_array(([1, 0, 1], ([0, 1, 2], [0, 1, 1])), shape=(4, 2))
+    twice = sp.csr_array((np.ones(2), np.array([1, 1]), np.array([0, 2])), shape=(1, 3))
+    for X, binarize in ((stored, None), (twice, 0.5)):
+        before = X.copy()
+        binary = as_binary(X, binarize)
+        assert (binary.data == 1).all()
+        assert binary.dtype == np.int8
+        for one, two in ((X.data, before.data), (X.indices, before.indices), (X.indptr, before.indptr)):
+            np.testing.assert_array_equal(one, two)
+    plain = np.array([[True, False]])
+    assert as_binary(plain, None) is plain

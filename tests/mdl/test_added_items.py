@@ -273,3 +273,95 @@ def test_of_many_rows_only_the_added_items_matter(seed):
     np.testing.assert_allclose(added_items.test_added(*part, int(weights.sum())), whole)
     # Fewer items to choose from cost less.
     assert added_items.test_added(*part, int(weights[some].sum()))[0] < whole[0]
+
+
+def test_arrays_that_do_not_belong_together_are_refused():
+    cells, classes, strata = np.zeros((4, 3), dtype=np.uint8), np.array([0, 1, 0, 1]), np.zeros(4, dtype=int)
+    added, weights, hits = np.ones((2, 3), dtype=bool), np.ones(3, dtype=int), np.zeros((1, 2, 3), dtype=int)
+    sizes, log_p = np.full((1, 2), 2), np.zeros((2, 3))
+    wrong = {
+        "hits_by_group": [
+            (cells, classes[:3], strata, 2),
+            (cells, classes, strata[:3], 2),
+            (cells, classes, strata, 1),
+            (cells, classes - 1, strata, 2),
+            (cells, classes, strata - 1, 2),
+        ],
+        "test_added": [
+            (cells, classes[:3], added, strata, weights, GOAL, -1),
+            (cells, classes, added[:, :2].copy(), strata, weights, GOAL, -1),
+            (cells, classes, added, strata, weights[:2], GOAL, -1),
+            (cells, classes, added[:1], strata, weights, GOAL, -1),
+        ],
+        "test_items": [
+            (hits, np.full((2, 2), 2), added, log_p),
+            (hits, np.full((1, 3), 2), added, log_p),
+            (hits, sizes, np.ones((3, 3), dtype=bool), np.zeros((3, 3))),
+            (hits, sizes, np.ones((2, 4), dtype=bool), np.zeros((2, 4))),
+            (hits, sizes, added, np.zeros((2, 4))),
+        ],
+        "simes": [(np.zeros(3), weights[:2], 5)],
+        "simes_log_p": [
+            (hits, np.full((2, 2), 2), weights, added, 5),
+            (hits, np.full((1, 3), 2), weights, added, 5),
+            (hits, sizes, weights[:2], added, 5),
+            (hits, sizes, weights, np.ones((3, 3), dtype=bool), 5),
+            (hits, sizes, weights, np.ones((2, 4), dtype=bool), 5),
+        ],
+        "shuffle_labels": [(classes, strata[:3])],
+        "log_tail_of_score": [(1.0, np.zeros(0))],
+    }
+    for name, calls in wrong.items():
+        for arguments in calls:
+            with pytest.raises((TypeError, RuntimeError), match="do not belong together"):
+                getattr(native, name)(*arguments)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_simes_of_a_class_is_that_of_the_items_it_adds(seed, groups):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 15, (groups, 2))
+    hits = rng.integers(0, sizes[:, :, None] + 1, (groups, 2, 5))
+    weights, added = rng.integers(1, 4, 5), rng.random((2, 5)) < 0.6
+    found = added_items.simes_log_p(hits, sizes, weights, added, 30)
+    each = added_items.test_items(hits, sizes, added)
+    for a in range(2):
+        expected = added_items.simes(each[a], weights, 30) if (each[a] < 0).any() else 0.0
+        assert found[a] == pytest.approx(min(expected, 0.0) if expected < 0 else expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_few_labellings_the_p_value_is_no_smaller_than_that_of_the_best_statistic(seed):
+    """Whatever is looked at, the labels that were seen are one of all: no test may call them rarer than that."""
+    rng = np.random.default_rng(seed)
+    strata, classes = np.repeat([0, 1], [6, 5]), np.array([0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1])
+    cells = np.zeros((11, 40), dtype=np.uint8)
+    cells[classes == 0] = 1
+    log_p = log_p_of(cells, classes, strata=strata)
+    # C(6, 3) C(5, 2) ways to draw the rows of the first class, and as many of the second.
+    assert log_p[0] == pytest.approx(-np.log(20 * 10))
+    cells[:, rng.random(40) < 0.5] = 0
+    assert log_p_of(cells, classes, strata=strata)[0] >= -np.log(200) - 1e-9
+
+
+def test_only_a_class_that_has_most_added_items_more_often_than_the_others_is_tested():
+    """Rows of the class must have most of what it adds 1.2 times as often, and that with a p-value of at most 0.2."""
+    classes = np.repeat([0, 1], 40)
+
+    def tested(own, other):
+        cells = np.zeros((80, 9), dtype=np.uint8)
+        # So many rows of each class have two items of three; the third is for those that have none.
+        cells[:own, :2] = cells[40 : 40 + other, :2] = 1
+        added = np.zeros((2, 9), dtype=bool)
+        added[0, :3] = True
+        weights, strata = np.ones(9, dtype=int), np.zeros(80, dtype=int)
+        return added_items.test_added(cells, classes, added, strata, weights, GOAL, None)[0] < 0
+
+    assert tested(40, 0)
+    assert tested(30, 10)
+    # As often in both, or nearly.
+    assert not tested(30, 30)
+    assert not tested(40, 36)
+    # The labels of nobody else's rows say nothing.
+    assert not tested(0, 30)

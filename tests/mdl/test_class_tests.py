@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
 from scipy.stats import false_discovery_control, hypergeom
 
 from saltmine import native
 from saltmine.mdl.class_tests import (
     MAX_STRATA,
+    Claims,
     correct,
     count_by_stratum,
     join,
@@ -104,6 +107,54 @@ def test_bounded_and_summed_agree_where_both_can_be_had():
     exact, bound = log_p_value(*figures), native.log_p_bound(*figures)
     assert exact == pytest.approx(np.log(tail(*figures)))
     assert exact < bound < 0
+
+
+def chernoff(hits, successes, trials, rows):
+    """Return the best of Chernoff's bounds, by a search for it over sums of all chances."""
+
+    def length(shift):
+        total = -shift * sum(hits)
+        for n, k, m in zip(successes, trials, rows, strict=True):
+            values = np.arange(min(n, k) + 1)
+            total += logsumexp(shift * values + hypergeom.logpmf(values, m, n, k))
+        return total
+
+    return minimize_scalar(length, bounds=(0, 60), method="bounded", options={"xatol": 1e-9}).fun
+
+
+@pytest.mark.parametrize("groups", [1, 2, 5])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_bound_is_the_best_of_chernoffs(seed, groups):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(5, 400, groups)
+    successes, trials = rng.integers(1, rows + 1), rng.integers(1, rows + 1)
+    if groups > 1:
+        # Nothing can happen in the first group.
+        (successes, trials)[seed % 2][0] = 0
+    least, most = np.maximum(successes + trials - rows, 0), np.minimum(successes, trials)
+    hits = least + ((most - least) * rng.uniform(0.3, 1, groups)).astype(int)
+    figures = hits, successes, trials, rows
+    expected = sum(n * k / m for n, k, m in zip(successes, trials, rows, strict=True))
+    found = native.log_p_bound(*figures)
+    if expected + 0.01 < hits.sum() < most.sum():
+        assert found == pytest.approx(chernoff(*figures), abs=1e-4)
+        assert found >= np.log(tail(*figures)) - 1e-9
+    elif hits.sum() <= expected:
+        assert found == pytest.approx(0.0, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_many_values_the_bound_is_that_of_draws_with_replacement(seed):
+    """The smaller of trials and successes is drawn, each with the share of the larger."""
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(3000, 9000))
+    successes, trials = rng.integers(MAX_VALUES + 100, rows // 3, 2)
+    draws, share = min(successes, trials), max(successes, trials) / rows
+    hits = int(draws * share + rng.uniform(20, 100))
+    rate = hits / draws
+    kept = rate * np.log(rate / share) + (1 - rate) * np.log((1 - rate) / (1 - share))
+    found = log_p_value(*(np.array([figure]) for figure in (hits, successes, trials, rows)))
+    assert found == pytest.approx(-draws * kept, abs=1e-3)
 
 
 @settings(max_examples=60, deadline=None)
@@ -285,6 +336,37 @@ def test_one_class_claims_nothing():
     for figures in claims:
         assert figures.shape == (1, 3)
         assert np.isnan(figures).all()
+
+
+def test_counts_of_different_numbers_of_groups_are_refused():
+    two, three = np.array([2, 3]), np.array([2, 3, 4])
+    assert log_p_value(two, two, two, 2 * two) <= 0
+    for wrong in range(4):
+        figures = [three if k == wrong else two for k in range(4)]
+        with pytest.raises((TypeError, RuntimeError), match="different numbers of groups"):
+            log_p_value(*figures)
+
+
+def test_claims_of_classes_are_in_their_order():
+    figures = [np.arange(6.0).reshape(3, 2) + k for k in range(4)]
+    moved = Claims(*figures).of_classes(np.array([2, 0, 1]))
+    for one, two in zip(moved, figures, strict=True):
+        np.testing.assert_array_equal(one, two[[2, 0, 1]])
+    kept = Claims(*figures).keep(np.array([1, 0]))
+    for one, two in zip(kept, figures, strict=True):
+        np.testing.assert_array_equal(one, two[:, [1, 0]])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 90), min_size=1, max_size=8))
+def test_a_group_ends_as_soon_as_it_and_the_rest_are_large_enough(rows):
+    expected, number, so_far = [], 0, 0
+    for g, count in enumerate(rows):
+        expected.append(number)
+        so_far += count
+        if min(so_far, sum(rows[g + 1 :])) >= MIN_ROWS_OF_STRATUM:
+            number, so_far = number + 1, 0
+    assert join_strata(np.array(rows)).tolist() == expected
 
 
 def test_a_class_that_another_pattern_makes_large_does_not_lack_everything_else():

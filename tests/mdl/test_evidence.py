@@ -11,18 +11,24 @@ from hypothesis import strategies as st
 from saltmine.mdl.code_length import OPEN_ONES, OPEN_ZEROS, make_costs
 from saltmine.mdl.evidence import (
     DENSITIES,
+    ENOUGH_ROWS,
     FOR_ALL_ITEMS,
     FOR_STRONG_ITEMS,
+    ONE_IN,
     count_items,
+    is_typical,
     item_choices,
     log_choices,
     log_likelihood_ratio,
+    log_likelihood_ratios,
     min_item_evidence,
+    min_rows,
     pattern_density,
     pattern_evidence,
     rounded_density,
     row_choices,
 )
+from saltmine.mdl.item_choice import FREQUENT, evidence_to_join
 
 
 @settings(max_examples=60, deadline=None)
@@ -163,3 +169,59 @@ def test_the_density_is_that_of_the_open_cells_of_carriers(seed):
     assert density == pytest.approx((ones + 0.5) / (ones + zeros + 1))
     assert abs(rounded_density(density) - np.clip(density, 0.05, 0.95)) <= 0.025 + 1e-9
     assert count_items(costs, carry) == weights[carry.any(axis=0)].sum()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.01, 0.99))
+def test_ratios_of_all_items_are_those_of_each(seed, density):
+    rng = np.random.default_rng(seed)
+    background = np.concatenate([[0.0, 1.0, density], rng.random(9)])
+    for_one, for_zero = np.full((2, 12), np.nan)
+    log_likelihood_ratios(background, density, for_one, for_zero)
+    for i, share in enumerate(background):
+        assert (for_one[i], for_zero[i]) == pytest.approx(log_likelihood_ratio(float(share), density))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0, 1))
+def test_densities_are_rounded_to_the_nearest_between_none_and_all(density):
+    found = rounded_density(density)
+    choices = np.arange(1, DENSITIES) / DENSITIES
+    assert abs(choices - found).min() < 1e-12
+    assert abs(found - density) <= abs(choices - density).min() + 1e-12
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 10**5))
+def test_a_pattern_needs_two_rows_and_one_in_so_many_of_all_up_to_five(n_rows):
+    found = min_rows(n_rows)
+    assert 2 <= found <= ENOUGH_ROWS
+    if 2 < found < ENOUGH_ROWS:
+        assert found * ONE_IN <= n_rows < (found + 1) * ONE_IN
+    assert (found == ENOUGH_ROWS) == (n_rows >= ENOUGH_ROWS * ONE_IN)
+    assert (found == 2) == (n_rows < 3 * ONE_IN)
+
+
+def test_a_pattern_is_typical_from_a_share_of_the_rows_on():
+    assert is_typical(40, 100)
+    assert not is_typical(39, 100)
+    assert is_typical(0, 0)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 16382, 16383, 16384, 16385, 40000])
+def test_ways_to_choose_are_counted_however_many_there_are(size):
+    for chosen in {0, 1, size // 3, size // 2, max(size - 1, 0), size} & set(range(size + 1)):
+        # Whole numbers of any length: no rounding.
+        ways = comb(size, chosen)
+        digits = max(ways.bit_length() - 60, 0)
+        expected = np.log(ways >> digits) + digits * np.log(2)
+        assert log_choices(size, chosen) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("n_items", [1, 5])
+def test_only_items_that_are_rare_elsewhere_must_show_evidence(n_items):
+    for background in (0.0, 0.3, FREQUENT - 1e-9):
+        assert evidence_to_join(4.0, background, n_items) == min_item_evidence(4.0, n_items)
+    for background in (FREQUENT, 0.7, 1.0):
+        assert evidence_to_join(4.0, background, n_items) == -np.inf
+    assert evidence_to_join(4.0, 0.3, 0) == -np.inf

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from saltmine import native
 from saltmine.mdl.groups import item_log_p, make_units, use_log_p
 
 
@@ -132,3 +133,101 @@ def test_a_group_of_several_classes_is_never_compared_with_others():
     strata = units.by_rows[units.unit_of]
     assert strata[0] == strata[1] != strata[2]
     assert strata[3] == strata[4] not in (strata[0], strata[2])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_so_many_rows_of_every_unit_are_looked_at_evenly_spaced_in_their_order(seed):
+    """As many as the largest power of two, where units of both classes have as many."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 40, 12)
+    groups = rng.permutation(np.repeat(np.arange(12), counts))
+    # Two groups of every number of rows, one of each class: nothing is lonely.
+    groups, classes = np.concatenate([groups, groups + 12]), np.repeat([0, 1], len(groups))
+    units = make_units(groups, classes, ones(len(groups)))
+    assert (np.diff(units.rows) > 0).all()
+    for g in range(24):
+        rows = np.flatnonzero(groups == g)
+        chosen = units.rows[groups[units.rows] == g]
+        wanted = 2 ** int(np.log2(counts[g % 12]))
+        # The rows at which another part of the unit begins, the first among them.
+        expected = [rows[-(-part * len(rows) // wanted)] for part in range(wanted)]
+        assert chosen.tolist() == expected
+        assert set(units.unit_of[np.isin(units.rows, chosen)]) == {g}
+    assert units.classes.tolist() == [0] * 12 + [1] * 12
+
+
+def test_units_whose_number_of_rows_only_one_class_has_look_at_fewer():
+    # Groups of 8 and 2 rows of class 0, of 2 and 1 of class 1.
+    groups = np.repeat(np.arange(4), [8, 2, 2, 1])
+    classes = np.repeat([0, 0, 1, 1], [8, 2, 2, 1])
+    units = make_units(groups, classes, ones(13))
+    assert np.bincount(units.unit_of).tolist() == [2, 2, 2, 1]
+    assert units.by_rows[0] == units.by_rows[1] == units.by_rows[2] != units.by_rows[3]
+
+
+def test_mixed_groups_look_at_as_many_rows_of_every_class():
+    groups = np.repeat([0, 1], [9, 6])
+    classes = np.concatenate([np.repeat([0, 1], [4, 5]), np.repeat([0, 1, 2], [1, 3, 2])])
+    units = make_units(groups, classes, ones(15))
+    assert np.bincount(units.unit_of).tolist() == [4, 4, 1, 1, 1]
+    assert units.by_rows.tolist() == units.by_size.tolist() == [0, 0, 1, 1, 1]
+
+
+def test_units_are_split_by_ones_per_row_where_there_are_enough():
+    """Units of one row, of 1 to 160 ones: groups of at least 40, in the order of sizes; a unit has the average."""
+    sizes = np.random.default_rng(0).permutation(160) + 1
+    units = make_units(np.arange(160), np.arange(160) % 2, sizes)
+    assert set(units.by_rows) == {0}
+    counts = np.bincount(units.by_size)
+    assert counts.tolist() == [40] * 4
+    assert (np.diff(units.by_size[np.argsort(sizes)]) >= 0).all()
+    # The same with two equal rows for every unit.
+    twice = np.tile(np.arange(160), 2)
+    doubled = make_units(twice, twice % 2, np.tile(sizes, 2))
+    np.testing.assert_array_equal(doubled.by_size, units.by_size)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_less_is_tested_as_more_of_the_opposite(seed):
+    rng = np.random.default_rng(seed)
+    groups, classes = np.repeat(np.arange(10), 2), np.tile([0, 1], 10)
+    rows = rng.random((20, 70)) < 0.5
+    units = make_units(groups, classes, ones(20))
+    found, more = item_log_p(rows, units, 2)
+    np.testing.assert_allclose(item_log_p(~rows, units, 2)[0], found)
+    # Of two classes, one has more where the other has less.
+    np.testing.assert_allclose(found[0], found[1])
+    shares = np.array([rows[classes == a].sum(axis=0) for a in (0, 1)])
+    assert more[0].tolist() == (shares[0] > shares[1]).tolist()
+    assert more[1].tolist() == (shares[1] > shares[0]).tolist()
+    # Items are tested one by one, however many there are.
+    for i in (0, 63, 64, 69):
+        np.testing.assert_allclose(item_log_p(rows[:, [i]], units, 2)[0][:, 0], found[:, i])
+
+
+def test_a_unit_has_what_it_has_as_often_as_the_average_and_half_as_often_as_any():
+    groups, classes = np.repeat(np.arange(4), 4), np.repeat([0, 0, 1, 1], 4)
+    units = make_units(groups, classes, ones(16))
+    shares = np.array([[4, 1, 0], [2, 0, 0], [1, 0, 0], [0, 0, 0]])
+    cells = np.array([[place < share for share in shares[g]] for g in range(4) for place in range(4)])
+    # The average of the first is 7 / 4 of 4, and half of the most 2; of the second a half; nobody has the third.
+    expected = [[True, True, False], [True, False, False], [False] * 3, [False] * 3]
+    assert units.collapse(cells).tolist() == expected
+    assert units.collapse(sp.csr_array(cells)).tolist() == expected
+
+
+def test_arrays_that_do_not_belong_together_are_refused():
+    cells, classes, strata = np.zeros((4, 3), dtype=np.uint8), np.array([0, 1, 0, 1]), np.zeros(4, dtype=int)
+    native.test_by_strata(cells, classes, strata, np.zeros((2, 2, 3)))
+    wrong = [
+        (cells, classes[:3], strata, np.zeros((2, 2, 3))),
+        (cells, classes, strata[:3], np.zeros((2, 2, 3))),
+        (cells, classes, strata, np.zeros((1, 2, 3))),
+        (cells, classes, strata, np.zeros((2, 2, 4))),
+        (cells, classes, strata, np.zeros((2, 1, 3))),
+        (cells, classes - 1, strata, np.zeros((2, 2, 3))),
+        (cells, classes, strata - 1, np.zeros((2, 2, 3))),
+    ]
+    for arguments in wrong:
+        with pytest.raises((TypeError, RuntimeError), match="test_by_strata: a"):
+            native.test_by_strata(*arguments)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltmine.mdl.row_sizes import PRIOR, FrequencyBins, frequency_bins, row_shifts
+from saltmine.mdl.row_sizes import BINS, PRIOR, FrequencyBins, frequency_bins, row_shifts
 
 
 def sigmoid(x):
@@ -84,3 +84,15 @@ def test_rows_with_nothing_or_everything_have_a_shift_and_items_of_all_or_no_row
     # Where no item differs between rows, rows do not differ either.
     alike = frequency_bins(np.array([10, 0]), np.ones(2, dtype=int), 10)
     assert row_shifts(np.ones(4, dtype=int), alike, 10).tolist() == [0.0] * 4
+
+
+def test_items_of_any_frequency_are_in_a_bin_and_rare_ones_share_the_outer_one():
+    m = 10**9
+    counts = np.array([1, 2, 30, m // 2, m - 30, m - 2, m - 1])
+    bins = frequency_bins(counts, np.ones(7, dtype=int), m)
+    assert [figures.shape for figures in bins[:2]] == [(BINS,)] * 2
+    assert [figures.dtype for figures in bins[:2]] == [np.int64] * 2
+    # As many below a half as above, and none is lost.
+    assert bins.items.tolist() == bins.items[::-1].tolist()
+    assert (bins.items[0], bins.items[BINS // 2], bins.items.sum()) == (3, 1, 7)
+    assert bins.ones[0] == 33

@@ -51,7 +51,7 @@ def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDAr
         labels = _of_one_kind(labels)
     if labels.dtype.kind not in "OUbiuf" or (labels.dtype == object and not isinstance(labels[0], str)):
         raise ValueError(
-            f"Labels such as {quoted(labels[0])} are not supported; make them text, for example y.astype(str)."
+            f"Labels such as {quoted(labels.tolist()[0])} are not supported; make them text, for example y.astype(str)."
         )
     with warnings.catch_warnings():
         # That there are many classes for so few rows: users of the command line are asked about it, others know.
@@ -152,7 +152,7 @@ def row_counts(sample_weight: Any, numbers: NDArray[np.intp], classes: NDArray[A
         raise ValueError(f"{problem}: X has {len(numbers)} rows; give every row one weight.")
     if weights.dtype.kind not in "biuf":
         raise ValueError(
-            f"sample_weight has {quoted(weights[0])}; weights are whole numbers, how often each row occurs."
+            f"sample_weight has {quoted(weights.tolist()[0])}; weights are whole numbers, how often each row occurs."
         )
     wrong = np.flatnonzero(~((weights >= 0) & (weights % 1 == 0)))
     if len(wrong):
