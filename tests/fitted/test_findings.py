@@ -51,9 +51,9 @@ def test_the_figures_of_findings_are_those_of_the_data(shops):
     )
     with_most = 2 * shared.to_numpy().sum(axis=1) > shared.shape[1]
     own = with_most & (np.asarray(shop) == "Trier")
-    assert f"{100 * added[own].mean():.0f} % of its {own.sum():,} rows with most of these items" in coffee.text
+    assert f"mean frequency of {100 * added[own].mean():.0f} % in Trier ({own.sum():,} rows)" in coffee.text
     other = with_most & (np.asarray(shop) != "Trier")
-    assert f" of {other.sum():,} in Mainz" in coffee.text
+    assert f" in Mainz ({other.sum():,} rows)" in coffee.text
 
 
 def test_single_items_are_found_without_patterns():

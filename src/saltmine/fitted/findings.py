@@ -198,16 +198,16 @@ def _added(summary: Summary, pattern: PatternSummary, part: Part) -> Finding:
     a, (own, rows, elsewhere, others) = part.role, _added_figures(summary, pattern, part)
     name = class_in_sentence(summary.classes[a].name)
     whole = "the typical row" if pattern.kind == TYPICAL else f"pattern {_title(summary, pattern)}"
-    each = "it" if len(part.items) == 1 else "each of the added ones on average"
-    text = f"{name} adds {_items(summary, part)} to {whole}"
+    added = "item has a frequency" if len(part.items) == 1 else "items have a mean frequency"
     # Where classes share too little to be a pattern, all rows were looked at.
-    given = " with most of these items" if summary.model.components_[pattern.number].sum() >= 2 else ""
-    text += f": {percent(own)} of its {counted(rows, 'row')}{given} have {each}"
+    among = "in rows with most of it" if summary.model.components_[pattern.number].sum() >= 2 else "in all rows"
+    text = f"{name} adds {_items(summary, part)} to {whole}: {among}, the added {added} of {percent(own)} in {name}"
+    text += f" ({counted(rows, 'row')})"
     if others:
         where = "in other classes" if len(summary.classes) > 2 else _elsewhere(summary, a)
-        text += f", {percent(elsewhere)} of {others:,} {where}"
+        text += f" and of {percent(elsewhere)} {where} ({counted(others, 'row')})"
     difference = least_difference(own * rows, rows, elsewhere * others, others)
-    text = f"{text} ({q_text(part.q_value)})."
+    text = f"{text}; {q_text(part.q_value)}."
     return Finding(ADDED, text, pattern.number, a, part.items, difference, part.q_value)
 
 
