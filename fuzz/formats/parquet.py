@@ -9,6 +9,8 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from fuzz.cases import Case, Format
 from fuzz.damage import damaged
 from fuzz.text import as_json, changed_json
@@ -25,7 +27,7 @@ def _columns(random: Random, n_rows: int) -> dict[str, Any]:
         "whole": ([0, 1, 2**31, -5], pa.int64()),
         "small": ([0, 1, 255], pa.uint8()),
         "real": ([0.5, float("nan"), 1e308, None], pa.float64()),
-        "half": ([0.5, 2.0], pa.float16()),
+        "half": ([np.float16(0.5), np.float16(2.0)], pa.float16()),
         "text": (["red", "weiß", "", None], pa.string()),
         "large": (["red", "blue"], pa.large_string()),
         "decimal": ([Decimal("1.5"), Decimal("-2.25"), None], pa.decimal128(9, 2)),
