@@ -268,5 +268,6 @@ def try_native(name: str, sample: int, seed: int) -> Iterator[dict[str, Any]]:
             if tree.build(mutant):
                 n_tried += 1
                 end = SURVIVED if tree.test(10 + 3 * usual, 60 + 10 * by_clock) else KILLED
-            place = mutant.describe(tree.source(mutant.file))
-            yield {"end": end, "mutant": f"{mutant.file}:{mutant.line + 1}", "change": place, "of": len(everything)}
+            name = f"{mutant.file}:{mutant.line + 1}:{mutant.begin + 1}"
+            change = mutant.describe(tree.source(mutant.file))
+            yield {"end": end, "mutant": name, "change": change, "of": len(everything)}

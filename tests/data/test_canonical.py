@@ -176,6 +176,27 @@ def test_ties_that_cannot_be_split(name):
         np.testing.assert_array_equal(sort(shuffled(matrix, np.zeros(len(matrix), int), rng)[0]), sort(matrix))
 
 
+def test_ties_take_no_more_looks_than_they_may(monkeypatch):
+    class Counted(Unsplit):
+        looks = 0
+
+        def look(self, colours):
+            Counted.looks += 1
+            return super().look(colours)
+
+    def looks(budget):
+        monkeypatch.setattr(content_colours, "MAX_WORK", budget * content_colours.LEAST_WORK)
+        Counted.looks = 0
+        items, _ = sort_by_content(Counted(np.eye(30, dtype=bool), [np.zeros(30, dtype=np.intp)]), [30, 1], [None] * 2)
+        assert sorted(items.tolist()) == list(range(30))
+        return Counted.looks
+
+    # One item after the other is singled out; where the budget ends, their places decide.
+    found = [looks(budget) for budget in (0, 5, 10, 20, 10**6)]
+    assert found == sorted(found)
+    assert found[0] < found[2] < found[-1] / 2
+
+
 # ---------------------------------------------------------------------- weights, columns without ones, orders
 
 

@@ -365,3 +365,17 @@ def test_only_a_class_that_has_most_added_items_more_often_than_the_others_is_te
     assert not tested(40, 36)
     # The labels of nobody else's rows say nothing.
     assert not tested(0, 30)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 11, 64])
+def test_beyond_most_scores_the_tail_falls_as_the_largest_of_them_do(size):
+    """By one nat for as many as these are above the point where the tail begins, on average."""
+    rng = np.random.default_rng(size)
+    for scale in (0.3, 3.0):
+        shuffled = rng.exponential(scale, size)
+        start = np.quantile(shuffled, 1 - TAIL)
+        above = shuffled[shuffled > start] - start
+        slope = 1 / max(above.mean() if len(above) else 1.0, 1.0)
+        for further in (0.1, 1.0, 20.0):
+            found = native.log_tail_of_score(start + further, shuffled)
+            assert found == pytest.approx(np.log(TAIL) - slope * further)
