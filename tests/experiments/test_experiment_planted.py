@@ -122,7 +122,7 @@ def test_a_page_of_what_there_is_so_far(tmp_path):
     page = find("noise").write(store.rows, tmp_path)
     assert "2 fits" in page
     assert "of 500 x 1600 columns x rows" in page
-    assert "**Primp**" not in page
+    assert "C-Salt against" not in page
     assert "nan" not in page
 
 

@@ -232,7 +232,6 @@ def test_threads_and_panels_change_nothing(monkeypatch, three_tables, form):
 
     whole = run()
     monkeypatch.setattr(encoding, "PANEL_WORK", 1000)
-    monkeypatch.setattr(encoding, "LAYOUTS", 1)
     monkeypatch.setattr(encoding, "MIN_CELLS", 1)
     for expected, found in zip(whole, run(), strict=True):
         np.testing.assert_array_equal(found, expected)
