@@ -24,7 +24,7 @@ double log_of(double value) { return std::log(value); }
 // In which of so many words more than half of the open cells of the rows are ones.
 unsigned paying_words(const Word* rows, const Word* covered, const Word* columns) {
 #if defined(__AVX512VPOPCNTDQ__)
-    __m512i open = _mm512_andnot_si512(_mm512_loadu_si512(covered), _mm512_loadu_si512(rows));
+    __m512i open = _mm512_maskz_andnot_epi64(0xFF, _mm512_loadu_si512(covered), _mm512_loadu_si512(rows));
     __m512i ones = _mm512_popcnt_epi64(_mm512_and_si512(open, _mm512_loadu_si512(columns)));
     return _mm512_cmpgt_epi64_mask(_mm512_add_epi64(ones, ones), _mm512_popcnt_epi64(open));
 #else
@@ -91,7 +91,7 @@ void choose_rows(const Model& model, const Items& items, const std::vector<Int>&
     }
 }
 
-PatternFit::PatternFit(const Model& model, const RowItems& row_items)
+PatternFit::PatternFit(const Model& model, const LazyRowItems& row_items)
     : data_(model.data), row_items_(&row_items), carriers_(data_->n_classes()), some_(data_->n_classes()), may_alter_(data_->n_classes()) {}
 
 // ---------------------------------------------------------------------- items
@@ -139,12 +139,13 @@ void PatternFit::add_if_it_pays(const Model& model, Int i) {
 
 // Whether it is less work to look at the items of these rows than to read the columns.
 bool PatternFit::rows_are_short() const {
-    if (!row_items_->are_there()) return false;
+    const RowItems& row_items = row_items_->get();
+    if (!row_items.are_there()) return false;
     Int n_words = static_cast<Int>(words_.size());
     Int left = data_->n_items() * (WORK_OF_ITEM + n_words / WORDS_AT_ONCE);
     if (has_one_word_per_class()) left = data_->columns.size() / WORDS_AT_ONCE;
     for (std::int32_t w : words_) {
-        for (Word rows = now_[w]; rows != 0; rows &= rows - 1) left -= row_items_->count(64 * w + lowest_one(rows));
+        for (Word rows = now_[w]; rows != 0; rows &= rows - 1) left -= row_items.count(64 * w + lowest_one(rows));
         if (left < 0) return false;
     }
     return true;
@@ -152,17 +153,18 @@ bool PatternFit::rows_are_short() const {
 
 // Look at the items that the rows have: enough of them, however many of their cells others cover.
 void PatternFit::find_by_rows(const Model& model) {
+    const RowItems& row_items = row_items_->get();
     likely_.clear();
     ones_.resize(data_->n_items());
     for (const Segment& part : parts_) {
         Int used = 0;
         for (Int j = part.begin; j < part.end; ++j) {
             Int w = words_[j];
-            auto weight = static_cast<std::int32_t>(data_->row_weights[w]);
+            Int weight = data_->row_weights[w];
             used += weight * count_ones(now_[w]);
             for (Word rows = now_[w]; rows != 0; rows &= rows - 1) {
                 Int place = 64 * w + lowest_one(rows);
-                for (const std::int32_t* i = row_items_->begin(place); i != row_items_->end(place); ++i) {
+                for (const std::int32_t* i = row_items.begin(place); i != row_items.end(place); ++i) {
                     if (ones_[*i] == 0) met_.push_back(*i);
                     ones_[*i] += weight;
                 }

@@ -16,7 +16,7 @@ struct FitRule {
 
 class PatternFit {
 public:
-    PatternFit(const Model& model, const RowItems& row_items);
+    PatternFit(const Model& model, const LazyRowItems& row_items);
 
     // f with the pattern in the empty slot s; infinite where nothing is left. Rows and items are in the members then.
     double fit(const Model& model, Int s, const std::vector<Word>& start, const FitRule& rule);
@@ -47,7 +47,7 @@ private:
     };
 
     const Data* data_;
-    const RowItems* row_items_;
+    const LazyRowItems* row_items_;
     std::vector<Word> now_;               // rows of this turn
     std::vector<std::int32_t> words_;     // those with rows
     std::vector<Segment> parts_;          // of the classes with rows
@@ -58,7 +58,8 @@ private:
     Items items_;                         // the chosen ones, in all classes
     std::vector<std::uint8_t> carriers_, some_, may_alter_;
     // Scratch of the search for candidates: ones of every item, (n,), all zero in between, and items that have any.
-    std::vector<std::int32_t> ones_, met_, likely_;
+    std::vector<Int> ones_;
+    std::vector<std::int32_t> met_, likely_;
     std::vector<Word> repeated_;
 
     void find_candidates(const Model& model);

@@ -21,7 +21,8 @@ void keep_freed_memory(bool keep) {
 #if defined(__GLIBC__)
     // If not, as glibc has it in a process that has freed a large array.
     constexpr int MB = 1 << 20, LARGE = 32 * MB;
-    mallopt(M_MMAP_THRESHOLD, keep ? 256 * MB : LARGE);
+    // An older glibc takes no more than 32 MB.
+    if (mallopt(M_MMAP_THRESHOLD, keep ? 256 * MB : LARGE) == 0) mallopt(M_MMAP_THRESHOLD, LARGE);
     mallopt(M_TRIM_THRESHOLD, keep ? 1024 * MB : 2 * LARGE);
 #else
     static_cast<void>(keep);

@@ -1,6 +1,8 @@
 // The items of every row, for data whose rows have few of them.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "data.hpp"
@@ -44,6 +46,22 @@ private:
             }
         }
     }
+};
+
+// The same, made when they are first asked for, by whichever thread.
+class LazyRowItems {
+public:
+    explicit LazyRowItems(const Data& data) : data_(data) {}
+
+    const RowItems& get() const {
+        std::call_once(made_, [this] { items_ = std::make_unique<const RowItems>(data_); });
+        return *items_;
+    }
+
+private:
+    const Data& data_;
+    mutable std::once_flag made_;
+    mutable std::unique_ptr<const RowItems> items_;
 };
 
 }  // namespace saltmine

@@ -36,7 +36,7 @@ struct Problem {
     // as others may be large only by other patterns.
     std::vector<double> typical_odds, typical_shifts;
 
-    RowItems row_items;
+    LazyRowItems row_items;
 };
 
 // How patterns are replaced.

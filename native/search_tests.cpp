@@ -14,7 +14,7 @@ Problem::Problem(const Data& data, Array<const Int> item_counts, Matrix<const Wo
                  double log_alpha)
     : data(data), item_counts(item_counts), strata(strata), may_alter(may_alter), log_alpha(log_alpha),
       stratum_of(64 * data.n_words()), stratum_sizes(strata.shape[0] * data.n_classes()),
-      n_items(data.costs.n_items), row_items(data) {
+      n_items(data.costs.n_items), row_items(this->data) {
     for (Int g = 0; g < strata.shape[0]; ++g) {
         for (Int a = 0; a < data.n_classes(); ++a) {
             for (Int w = data.edges[a]; w < data.edges[a + 1]; ++w) {

@@ -130,3 +130,20 @@ def test_starts_that_take_longer_than_there_is_time_are_left_out(data, monkeypat
         found = run_starts(SEEDS[1:], settings.task(*data), settings)
     assert len(found) == 2
     assert settings.deadline.was_over
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_start_that_cannot_be_made_ends_the_others(data, monkeypatch, n_threads, failing):
+    made, make = [], Start.__init__
+
+    def fail(self, k, *args):
+        made.append(k)
+        if k == failing:
+            raise MemoryError("no room")
+        make(self, k, *args)
+
+    monkeypatch.setattr(Start, "__init__", fail)
+    with pytest.raises(MemoryError, match="no room"):
+        run(data, n_threads)
+    assert made == list(range(failing + 1))

@@ -245,18 +245,22 @@ def open_executor(
 
 def _make_blocks(make_block: Callable[[Any], Block], sources: Iterable[Any], team: ThreadTeam) -> list[Block]:
     """Make a block of every source, as many at a time as there are threads."""
-    waiting, made, lock = iter(sources), dict[int, Block](), threading.Lock()
-    numbers = iter(range(2**62))
+    waiting, made, lock, failed = enumerate(sources), dict[int, Block](), threading.Lock(), threading.Event()
 
     def work() -> None:
-        while True:
-            with lock:
-                # One after the other, so that data which is read lazily is never in memory as a whole.
-                try:
-                    number, source = next(numbers), read_source(next(waiting))
-                except StopIteration:
-                    return
-            made[number] = make_block(source)
+        try:
+            while not failed.is_set():
+                with lock:
+                    # One after the other, so that data which is read lazily is never in memory as a whole.
+                    number, source = next(waiting, (-1, None))
+                    if number < 0:
+                        return
+                    source = read_source(source)
+                made[number] = make_block(source)
+        except BaseException:
+            # The others need not go on.
+            failed.set()
+            raise
 
     team.run(work, [()] * (team.n_threads or 1))
     return [made[number] for number in sorted(made)]

@@ -99,8 +99,8 @@ class _Queue:
         if n_helpers == 0:
             return self._work(first, tells=True)
         with ThreadPoolExecutor(n_helpers, thread_name_prefix="saltmine-start") as threads:
-            futures = [threads.submit(self._work, self._take(tells=False), tells=False) for _ in range(n_helpers)]
             try:
+                futures = [threads.submit(self._work, self._take(tells=False), tells=False) for _ in range(n_helpers)]
                 self._work(first, tells=True)
                 for future in futures:
                     future.result()
@@ -111,17 +111,17 @@ class _Queue:
 
     def _work(self, start: Start | None, tells: bool) -> None:
         """Run this start and the next ones; those of one thread tell their progress."""
-        while start is not None:
-            k, expected = self.taken.index(start), max((one.seconds for one in self._ended), default=0.0)
-            try:
-                start.run(self._parts[k], self._parts[k + 1], RELAXED if k == 0 else 1.0, expected)
-            except BaseException:
-                self._cancel()
-                raise
-            with self._lock:
-                self._n_running -= 1
-                self._ended.append(start)
-            start = self._take(tells)
+        try:
+            while start is not None:
+                k, expected = self.taken.index(start), max((one.seconds for one in self._ended), default=0.0)
+                start.run(self._parts[k], self._parts[k + 1], 1.0 if self._ended else RELAXED, expected)
+                with self._lock:
+                    self._n_running -= 1
+                    self._ended.append(start)
+                start = self._take(tells)
+        except BaseException:
+            self._cancel()
+            raise
 
     def _cancel(self) -> None:
         """End the starts that run, and begin no others."""
