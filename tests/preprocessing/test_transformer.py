@@ -364,3 +364,23 @@ def test_text_needs_no_pyarrow():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "['day=Fri', 'day=Sat']"
+
+
+@pytest.mark.parametrize(
+    ("stray", "message"),
+    [
+        ({7: "old"}, r"Column 'age' holds numbers, but 'old' in row 7, counted from 0; correct it"),
+        ({7: "old", 90: "n.n."}, r"'old' in row 7, counted from 0 \(and no number in 1 more row\)"),
+    ],
+)
+def test_a_word_among_numbers_is_named(stray, message):
+    ages = [str(age) for age in np.random.default_rng(0).random(300)]
+    for row, word in stray.items():
+        ages[row] = word
+    with pytest.raises(ValueError, match=message):
+        Prepare().fit(pd.DataFrame({"age": ages}))
+
+
+def test_names_of_rows_are_not_taken_for_numbers():
+    with pytest.raises(ValueError, match=r"300 different texts in 300 rows, too many for categories; if it names"):
+        Prepare().fit(pd.DataFrame({"id": [f"patient {k}" for k in range(300)]}))

@@ -23,9 +23,9 @@ PSEUDO_COUNT = 0.5
 # Gains are compared after rounding, so that rounding errors never decide.
 DECIMALS = 9
 
-# Work on rows, in units of one item or pattern of a row and table: that of a panel, which takes a few milliseconds, and
+# Work on rows, in units of one item or pattern of a row and table: that of a panel, which takes some milliseconds, and
 # at least that of laying out a row of all items, which every panel begins with.
-PANEL_WORK = 1 << 17
+PANEL_WORK = 1 << 20
 # Cells of the patterns of all tables that are worth the time that it takes to start threads.
 MIN_CELLS = 1 << 20
 

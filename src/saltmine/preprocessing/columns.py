@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from saltmine.arrays import Indices
 from saltmine.names import quoted
+from saltmine.nouns import counted
 
 # Larger neighbouring whole numbers are the same floating-point number.
 _MAX_INTEGER = 2**53
@@ -27,6 +28,8 @@ _QUANTILE_SAMPLE = 10_000
 _YES_NO = {"yes": "no", "y": "n", "true": "false", "t": "f", "present": "absent", "positive": "negative"}
 _YES_NO |= {"ja": "nein", "oui": "non"}
 # What to do with a column that looks like the names of the rows.
+# Values that are no numbers, as a share of the rows, in a column that is taken for one of numbers.
+MOST_STRAY = 0.1
 _LIKE_NAMES = "if it names the rows, pass it as row_names (--row-names), else leave it out (--ignore)"
 
 Codes = NDArray[np.signedinteger[Any]]
@@ -280,6 +283,23 @@ def choose_encoder(
     return cut(name, quantile_cuts(numbers, bins))
 
 
+def _reject_stray_text(column: Column) -> None:
+    """Refuse a column of numbers in which a few values are no numbers, and name the first of them."""
+    of_row, distinct = column.texts
+    is_text = np.isnan(pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce").to_numpy(dtype=np.float64))
+    stray = np.flatnonzero(is_text[of_row] & (of_row >= 0))
+    if not 0 < len(stray) <= MOST_STRAY * len(of_row):
+        return
+    row = int(stray[0])
+    problem = (
+        f"Column {quoted(column.name)} holds numbers, but {quoted(distinct[of_row[row]])} in row {row}, counted from 0"
+    )
+    more = f" (and no number in {counted(len(stray) - 1, 'more row')})" if len(stray) > 1 else ""
+    raise ValueError(
+        f"{problem}{more}; correct it, leave it empty if it is missing, or leave the column out (--ignore)."
+    )
+
+
 def _choose_values(column: Column) -> Values | YesNo:
     _, distinct = column.texts
     words = {text.strip().lower() for text in distinct}
@@ -288,6 +308,7 @@ def _choose_values(column: Column) -> Values | YesNo:
         return YesNo(column.name, yes)
     present = int(column.values.count())
     if len(distinct) > max(20, present // 2):
+        _reject_stray_text(column)
         problem = f"Column {quoted(column.name)} holds {len(distinct):,} different texts in {present:,} rows"
         raise ValueError(f"{problem}, too many for categories; {_LIKE_NAMES}.")
     return Values(column.name, tuple(sorted(set(distinct))))
