@@ -46,7 +46,12 @@ GROUPS = {
         ("tests/data", f"{_EXAMPLES}::test_data"),
     ),
     "search": Group(
-        ("src/saltmine/solver/local_search.py", "src/saltmine/solver/significance.py", "src/saltmine/solver/seeds.py"),
+        (
+            "src/saltmine/solver/local_search.py",
+            "src/saltmine/solver/search_state.py",
+            "src/saltmine/solver/significance.py",
+            "src/saltmine/solver/seeds.py",
+        ),
         ("model.cpp", "model.hpp", "search.cpp", "search_tests.cpp", "seeds.cpp", "fit.cpp", "weigh.hpp"),
         tuple(f"tests/solver/test_{name}.py" for name in _SEARCH_TESTS),
     ),

@@ -27,7 +27,7 @@ from pathlib import Path
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows; there, hidden folders of killed processes stay
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
 # In a hidden folder: the new files, the old ones, and the link that leads to one of the two.
 NEW, OLD, CURRENT = "new", "old", "current"

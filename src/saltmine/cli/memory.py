@@ -19,7 +19,7 @@ from saltmine.memory import MemoryLimitError
 try:
     import resource
 except ImportError:  # pragma: no cover - Windows, which has no such limits
-    resource = None  # type: ignore[assignment]
+    resource = None  # type: ignore[assignment]  # a module elsewhere
 
 # What the libraries of all commands need when they use one thread, with a little data; and with Python itself.
 NEEDED, NEEDED_IN_ALL = 600_000_000, 650_000_000
