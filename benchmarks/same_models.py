@@ -115,7 +115,7 @@ def as_dask(X: NDArray[np.bool_], folder: Path) -> Any:
 
 def as_zarr(X: NDArray[np.bool_], folder: Path) -> Any:
     chunks = tuple(-(-length // 4) for length in X.shape)
-    array = zarr.create_array(store=str(folder / "cells.zarr"), shape=X.shape, chunks=chunks, dtype=np.uint8)
+    array = zarr.open_array(str(folder / "cells.zarr"), mode="w", shape=X.shape, chunks=chunks, dtype=np.uint8)
     array[:] = X
     return folder / "cells.zarr"
 

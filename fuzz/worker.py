@@ -31,6 +31,8 @@ from fuzz.trial import CRASH, HANG, MEMORY, Outcome, attempt
 #: Reading a small file takes no longer, in seconds of the processor, and no more memory.
 MAX_SECONDS = 20.0
 MAX_BYTES = 2 << 30
+# Characters of what a process said at its end: the stacks of several threads.
+_MOST_WORDS = 20_000
 # Who waits and does not compute hangs too; a busy machine is no reason.
 _MAX_WAITING = 120.0
 # What takes longer is tried again, and then with all the time.
@@ -178,7 +180,7 @@ class Worker:
     def _last_words(self) -> str:
         text = self._log.read_text("utf-8", "replace") if self._log.exists() else ""
         # Behind the stack, Python lists all compiled modules.
-        return text.partition("Extension modules:")[0][-4000:]
+        return text.partition("Extension modules:")[0][-_MOST_WORDS:]
 
     # ------------------------------------------------------------------ in the process
 

@@ -21,8 +21,23 @@ void count_set_hits(Stored rows, Int first, Array<const std::int32_t> item_of, A
     });
 }
 
+// The same for rows of cells. The columns of set s are those from begins[s] to begins[s + 1], each with what it counts.
+void count_set_hits_of_cells(Matrix<const bool> rows, Array<const std::int32_t> begins,
+                             Array<const std::int32_t> columns, Array<const std::int32_t> counts, Matrix<Int> hits) {
+    for (Int j = 0; j < hits.shape[0]; ++j) {
+        const bool* row = rows.data + j * rows.shape[1];
+        for (Int s = 0; s < hits.shape[1]; ++s) {
+            Int sum = 0;
+            // Without a branch, which ones that come at random would mislead.
+            for (std::int32_t e = begins[s]; e < begins[s + 1]; ++e) sum += Int{row[columns[e]]} * counts[e];
+            hits.data[j * hits.shape[1] + s] = sum;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace saltmine
 
 using namespace saltmine;
 SALTMINE_EXPORT(count_set_hits)
+SALTMINE_EXPORT(count_set_hits_of_cells)

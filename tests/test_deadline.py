@@ -49,6 +49,34 @@ def test_what_comes_after_the_search_has_its_time(clock):
     assert deadline.is_over()
 
 
+def test_time_is_set_aside_for_the_very_end(clock):
+    deadline, short, unlimited = Deadline(10, clock), Deadline(3, clock), Deadline(None, clock)
+    clock.now = 2.0
+    deadline.set_aside(1.5)
+    assert deadline.left() == pytest.approx(5.0)
+    deadline.reserve = 1.0
+    assert deadline.left() == pytest.approx(4.0)
+    # Never more than half of what is left.
+    short.set_aside(1.5)
+    assert short.left() == pytest.approx(0.5)
+    unlimited.set_aside(1.5)
+    assert unlimited.left() == float("inf")
+
+
+@pytest.mark.parametrize(("seconds", "size"), [(None, 1000), (10, 1000), (5, 500), (0.1, 200)])
+def test_a_sample_is_as_small_as_the_time(clock, seconds, size):
+    deadline = Deadline(seconds, clock)
+    assert deadline.fit_sample(1000, per_second=100, least=200) == size
+    assert deadline.was_short == (size < 1000)
+    assert deadline.changed_nothing == (size == 1000)
+
+
+def test_a_run_that_goes_on_has_the_sample_of_the_one_before(clock):
+    deadline = Deadline(1, clock, resumable=True)
+    assert deadline.fit_sample(1000, per_second=100, least=200) == 1000
+    assert deadline.changed_nothing
+
+
 def test_a_phase_has_a_share_of_the_time_left(clock):
     deadline, reached = Deadline(10, clock), []
     with deadline.phase(0.5):

@@ -24,7 +24,12 @@ from saltmine.datasets import make_class_patterns, make_planted
 
 LIMITS = (2, 10, 60)
 # Rows x columns of planted data that is fitted in blocks, with its patterns.
-BLOCKS = {"60 x 1,000,000": (60, 1_000_000, 12), "400,000 x 200": (400_000, 200, 12)}
+BLOCKS = {
+    "60 x 1,000,000": (60, 1_000_000, 12),
+    "60 x 4,000,000": (60, 4_000_000, 12),
+    "400,000 x 200": (400_000, 200, 12),
+    "2,000,000 x 100": (2_000_000, 100, 12),
+}
 # Classes of 1000 rows x 5000 columns.
 CLASSES = {"20 classes": 20, "50 classes": 50}
 CASES = ("adult", "politics", "movie", GENOME, *BLOCKS, *CLASSES)

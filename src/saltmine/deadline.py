@@ -50,6 +50,8 @@ class Deadline:
         Seconds that what comes after the search will take; a search tells it as soon as it knows.
     was_over : bool
         Whether anything had to end because of it.
+    was_short : bool
+        Whether less was looked at because of it.
 
     Examples
     --------
@@ -68,7 +70,7 @@ class Deadline:
         self._begin = clock()
         self._end = None if seconds is None or seconds == float("inf") else self._begin + seconds
         self._limit = self._end
-        self.reserve, self.was_over = 0.0, False
+        self.reserve, self.was_over, self.was_short = 0.0, False, False
         self._looks = 0
 
     @property
@@ -76,12 +78,36 @@ class Deadline:
         """Whether there is a moment at all."""
         return self._end is not None
 
+    @property
+    def changed_nothing(self) -> bool:
+        """Whether all is as it would be without one."""
+        return not (self.was_over or self.was_short)
+
     def left(self) -> float:
         """Return the seconds that are left for the present phase of a search."""
         if self._end is None or self._limit is None:
             return float("inf")
         reserve = min(self.reserve, (self._end - self._begin) / 2) if self._resumable else self.reserve
         return min(self._limit, self._end - reserve) - self._clock()
+
+    def fit_sample(self, size: int, per_second: float, least: int) -> int:
+        """Return the size of a sample that there is time for: this one, or a smaller one, but not below the least.
+
+        A run that goes on where another ended has to look at the same sample, however much time each has.
+        """
+        in_time = max(per_second * self.left(), least)
+        if self._resumable or in_time >= size:
+            return size
+        self.was_short = True
+        return int(in_time)
+
+    def set_aside(self, times: float) -> None:
+        """Keep for the very end so many times what was needed until now, but no more than half of what is left."""
+        if self._end is None or self._limit is None:
+            return
+        now = self._clock()
+        self._end -= min(times * (now - self._begin), max(self._end - now, 0.0) / 2)
+        self._limit = min(self._limit, self._end)
 
     def spent(self) -> float:
         """Return the share of the time that is over; 0 where there is no end."""

@@ -81,7 +81,8 @@ def quoted(value: Any, width: int = 80) -> str:
     >>> quoted("milk"), quoted(3.5), quoted("bread and butter", 13)
     ("'milk'", '3.5', "'brea...tter'")
     """
-    return shorten(repr(value), width)
+    # A value of NumPy would come with its type.
+    return shorten(repr(value.item() if getattr(value, "shape", None) == () else value), width)
 
 
 def shorten_message(message: str) -> str:

@@ -4,6 +4,11 @@ import json
 
 import pytest
 
+from tests.helpers.paths import ROOT as HERE
+
+if not (HERE / "src").is_dir():
+    pytest.skip("mutants are made of the sources, which are not here", allow_module_level=True)
+
 from benchmarks.mutants import __main__ as command
 from benchmarks.mutants.cpp import mutants_of
 from benchmarks.mutants.examples import examples_of

@@ -252,8 +252,8 @@ def test_arrays_that_cannot_be_fitted(X, sentence):
 def test_zarr_that_cannot_be_fitted(tmp_path):
     with pytest.raises(ValueError, match=r"There is no zarr array .*none\.zarr; check the path"):
         open_blocks(tmp_path / "none.zarr")
-    group = zarr.open_group(tmp_path / "group.zarr", mode="w")
-    group.create_array("cells", shape=(2, 2), dtype="i1")
+    zarr.open_group(str(tmp_path / "group.zarr"), mode="w")
+    zarr.open_array(str(tmp_path / "group.zarr" / "cells"), mode="w", shape=(2, 2), chunks=(2, 2), dtype="i1")
     with pytest.raises(ValueError, match=r"zarr group .*group\.zarr is not an array; pass one of its arrays.*: cells"):
         open_blocks(tmp_path / "group.zarr")
     (tmp_path / "broken.zarr").mkdir()

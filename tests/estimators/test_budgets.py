@@ -97,6 +97,29 @@ def test_whenever_it_ends_in_blocks_the_model_is_shown(looks, small_samples, lim
     assert_shown(model)
 
 
+@pytest.mark.parametrize(
+    ("module", "sizes"), [(wide, (2000, [60, 60])), (tall, (100, [900, 900]))], ids=["wide", "tall"]
+)
+def test_a_smaller_sample_for_lack_of_time_is_no_whole_fit(monkeypatch, small_samples, module, sizes):
+    made = make_planted(*sizes, rank=4, noise=0.05, random_state=2)
+    assert CSalt(random_state=0, max_time=1000).fit(made.X, made.y).finished_
+    for least in ("MIN_ITEMS_IN_TIME", "MIN_ROWS_IN_TIME"):
+        monkeypatch.setattr(module, least, 2 * SAMPLE // 3, raising=False)
+    monkeypatch.setattr(module, "CELLS_PER_SECOND", 1e-3)
+    model = CSalt(random_state=0, max_time=1000).fit(made.X, made.y)
+    assert not model.finished_
+    assert ENDED_EARLY in model.summary().headline
+    assert_shown(model)
+    assert model.n_components_ > 0
+
+
+def test_no_candidate_is_looked_for_where_the_search_was_cut_short(looks):
+    X = np.random.default_rng(0).random((60, 30)) < 0.2
+    models = [CSalt(random_state=0, max_time=limit).fit(X, np.arange(60) % 2) for limit in (1, 10**9)]
+    assert [model.n_components_ for model in models] == [0, 0]
+    assert [model.near_miss_ is None for model in models] == [True, False]
+
+
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 20])
 def test_the_published_algorithm_ends_with_the_best_so_far(looks, planted, limit):
     model = CSalt(algorithm="paper", random_state=0, max_time=limit, max_iter=500).fit(planted.X, planted.y)

@@ -25,8 +25,8 @@ def of_sparse_dask(cells, folder):
 
 
 def of_zarr(cells, folder):
-    array = zarr.create_array(
-        store=str(folder / "cells.zarr"), shape=cells.shape, chunks=_chunks(cells), dtype=cells.dtype
+    array = zarr.open_array(
+        str(folder / "cells.zarr"), mode="w", shape=cells.shape, chunks=_chunks(cells), dtype=cells.dtype
     )
     array[:] = cells
     return array

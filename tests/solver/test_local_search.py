@@ -567,7 +567,8 @@ def test_patterns_that_only_support_each_other_are_dropped():
     matrix = np.random.default_rng(0).random((1000, 6)) < 0.5
     kinds, kind_of = np.unique(matrix, axis=0, return_inverse=True)
     kept = np.flatnonzero(kinds.sum(axis=1) >= 2)
-    X, Y = kinds[kept].T.copy(), kind_of[:, None] == kept
+    # Another shape in NumPy 2.0.
+    X, Y = kinds[kept].T.copy(), kind_of.ravel()[:, None] == kept
     bits = BitMatrix(matrix, [slice(0, 500), slice(500, 1000)])
     local = LocalSearch(bits, BinaryModel(X, np.zeros((2, *X.shape), dtype=bool), Y))
     drop_patterns(local)

@@ -407,6 +407,52 @@ def test_a_tall_model_agrees_with_a_local_search_that_holds_all_rows(data, in_bl
             np.testing.assert_allclose(added, whole.added_log_p([s])[0])
 
 
+@pytest.fixture
+def fitted_in_blocks(data):
+    """Return a model of patterns that overlap and that classes add to, and the blocks it is in."""
+    cells, labels = data[0][:, data[0].any(axis=0)], data[1]
+    stacked, bits = bits_of(cells, labels)
+    local = LocalSearch(bits, model_of(CSalt(random_state=0).fit(cells, labels), stacked))
+    with LocalExecutor([RowBlock(cells[k::3], labels[k::3], 2) for k in range(3)]) as executor:
+        model = TallModel(executor, alterations=True, alpha=0.01)
+        model.run(start_of(local))
+        yield model
+
+
+def results_of(model):
+    return [(model.together(s), model.use_log_p(s), model.added_log_p(s)) for s in model.patterns()]
+
+
+def test_what_was_tested_before_a_change_is_tested_again_where_it_matters(fitted_in_blocks):
+    model = fitted_in_blocks
+    adding = [s for s in model.patterns() if model.adding(s).any()]
+    assert adding
+    changes = [lambda: model.make_alike(adding[0], np.array([True, True])), lambda: model.remove(model.patterns()[0])]
+    for change in changes:
+        before = results_of(model)
+        change()
+        known = results_of(model)
+        for memory in (model._together, model._use, model._added, model._views):
+            memory.clear()
+        anew = results_of(model)
+        for one, other in zip(known, anew, strict=True):
+            for part, same in zip(one, other, strict=True):
+                np.testing.assert_array_equal(part, same)
+        assert [float(together) for together, _, _ in before] != [float(together) for together, _, _ in anew]
+
+
+def test_without_time_a_class_loses_what_it_adds_and_the_rest_stays(fitted_in_blocks):
+    model = fitted_in_blocks
+    s = next(s for s in model.patterns() if model.adding(s).any())
+    a = int(np.flatnonzero(model.adding(s))[0])
+    used, carry = model.used[s].copy(), model.carry[s].copy()
+    model._is_over = True
+    model.make_alike(s, np.arange(2) == a)
+    np.testing.assert_array_equal(model.used[s], used)
+    np.testing.assert_array_equal(model.carry[s][a], carry.all(axis=0))
+    np.testing.assert_array_equal(model.carry[s][1 - a], carry[1 - a])
+
+
 def test_a_worker_killed_in_the_middle_of_a_fit(data, small_samples, client):
     cells, labels = data
     killed = []

@@ -53,7 +53,7 @@ def drop_idle_parts(model: BinaryModel, blocks: list[slice]) -> BinaryModel:
     """Clear what describes no data: alterations of a class that never uses the pattern, usage where it has no items."""
     used = np.stack([model.Y[rows].any(axis=0) for rows in blocks])
     V = model.V & used[:, None, :]
-    has_items = np.any(model.X | V, axis=1)
+    has_items = np.logical_or.reduce(model.X, axis=0) | np.logical_or.reduce(V, axis=1)
     Y = np.concatenate([model.Y[rows] & has_items[a] for a, rows in enumerate(blocks)])
     return BinaryModel(model.X, V, Y)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -128,7 +128,9 @@ class ItemSets:
             found.all_items[a] = np.count_nonzero(of_patterns[own] >= sizes, axis=0)
             found.most_items[a] = np.count_nonzero(has_most[own], axis=0)
         for a, s, side, classes, size, number in self.added:
-            chosen = np.isin(numbers, classes)
+            is_chosen = np.zeros(self.n_classes, dtype=bool)
+            is_chosen[classes] = True
+            chosen = is_chosen[numbers]
             if self.shares_enough[s]:
                 chosen &= has_most[:, s]
             count = int(np.count_nonzero(chosen))
@@ -160,31 +162,45 @@ def count_having_in_memory(
     """Count the rows of every class that have the items of patterns, of these columns, some rows at a time."""
     if not sets.rank:
         return sets.nothing()
-    width = max(data.shape[1], sets.items.shape[1], 1)
-    parts = cut(data.shape[0], width, PART_CELLS)
-    if not isinstance(data, np.ndarray):
-        return _count_stored(data, sets, numbers, columns, parts)
-    chosen = ((data[part] if columns is None else data[part][:, columns], numbers[part]) for part in parts)
-    return _sum(sets, (sets.count(rows, of_rows) for rows, of_rows in chosen))
-
-
-def _count_stored(
-    data: sp.csr_array, sets: ItemSets, numbers: Indices, columns: Indices | None, parts: list[slice]
-) -> Having:
-    """Count rows of sparse data, without a copy of it, by several threads where there are several parts."""
-    item_of = np.full(data.shape[1], -1, dtype=np.int32)
-    item_of[slice(None) if columns is None else columns] = np.arange(sets.items.shape[0], dtype=np.int32)
-    of_items = sets.items.indptr, sets.items.indices, sets.items.data
+    columns = np.arange(data.shape[1]) if columns is None else columns
+    count = (
+        _hits_of_cells(data, sets, columns) if isinstance(data, np.ndarray) else _hits_of_stored(data, sets, columns)
+    )
     found = list[Having]()
 
-    def count(part: slice) -> None:
+    def reduce(part: slice) -> None:
         hits = np.zeros((part.stop - part.start, sets.items.shape[1]), dtype=np.int64)
-        native.count_set_hits(stored(data), part.start, item_of, *of_items, hits)
+        count(part, hits)
         found.append(sets.reduce(hits, numbers[part]))
 
+    width = max(data.shape[1], sets.items.shape[1], 1)
+    parts = cut(data.shape[0], width, PART_CELLS)
     with ThreadTeam() if len(parts) > 1 else ThreadTeam(1) as team:
-        team.run(count, [(part,) for part in parts])
+        team.run(reduce, [(part,) for part in parts])
     return _sum(sets, found)
+
+
+def _hits_of_cells(data: Bools, sets: ItemSets, columns: Indices) -> Callable[[slice, Ints], None]:
+    """Return what counts the hits of some rows."""
+    by_set = sets.items.tocsc()
+    of_sets = by_set.indptr, columns[by_set.indices].astype(np.int32), by_set.data
+
+    def count(part: slice, hits: Ints) -> None:
+        native.count_set_hits_of_cells(np.ascontiguousarray(data[part]), *of_sets, hits)
+
+    return count
+
+
+def _hits_of_stored(data: sp.csr_array, sets: ItemSets, columns: Indices) -> Callable[[slice, Ints], None]:
+    """Return what counts the hits of some rows of sparse data, without a copy of it."""
+    item_of = np.full(data.shape[1], -1, dtype=np.int32)
+    item_of[columns] = np.arange(sets.items.shape[0], dtype=np.int32)
+    of_items = sets.items.indptr, sets.items.indices, sets.items.data
+
+    def count(part: slice, hits: Ints) -> None:
+        native.count_set_hits(stored(data), part.start, item_of, *of_items, hits)
+
+    return count
 
 
 def count_having(

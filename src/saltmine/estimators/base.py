@@ -277,7 +277,7 @@ class PatternModel(NewRows, Outputs):
 
         ``by_content`` are the rows sorted by their content.
         """
-        if not self._is_tested or isinstance(data, LazyMatrix) or not self.typical_.all():
+        if not self._is_tested or isinstance(data, LazyMatrix) or not self.typical_.all() or not self.finished_:
             return None
         # Of rows that belong together one is enough.
         if self.groups_ is not None:

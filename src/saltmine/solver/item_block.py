@@ -133,9 +133,8 @@ class ItemBlock:
 
     def take(self, model: BinaryModel) -> None:
         """Let the items be carried as in a model."""
-        carried = (model.X | model.V).transpose(2, 0, 1)
-        for s in range(model.rank):
-            self.masks[:, :, s // 64] |= carried[s].astype(np.uint64) << np.uint64(s % 64)
+        carried = np.packbits(model.X | model.V, axis=2, bitorder="little")
+        self.masks.view(np.uint8)[:, :, : carried.shape[2]] |= carried
 
     def solve(self, plan: Plan) -> ModelSums:
         """Choose the items of every pattern for its rows, and sum up what comes of it."""

@@ -20,13 +20,25 @@ from saltmine.solver.executor import BlockExecutor
 from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.row_block import RowBlock
 from saltmine.solver.sampling import draw
-from saltmine.solver.solution import OF_SAMPLE, SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
+from saltmine.solver.solution import (
+    AFTER_BLOCKS,
+    CELLS_PER_SECOND,
+    OF_SAMPLE,
+    SEARCHED,
+    STARTED,
+    Found,
+    SearchSettings,
+    Solution,
+    rescale,
+)
 from saltmine.solver.tall_model import TallModel, TallStart
 
 # Rows of a sample: so many cells, but neither too few to show anything nor more than the search can look at.
 SAMPLE_CELLS, MIN_ROWS, MAX_ROWS = 1 << 24, 2_000, 40_000
 # Rows of a small class that are in the sample anyway.
 MIN_ROWS_OF_CLASS = 200
+# Where time is short, the sample has so many rows at least.
+MIN_ROWS_IN_TIME = 500
 
 
 def sample_size(n_items: int, cells: int | None = None) -> int:
@@ -52,7 +64,7 @@ def is_tall(shape: tuple[int, int], cells: int | None = None) -> bool:
     return m > sample_size(n, cells) and m >= n
 
 
-def sample_shares(class_sizes: Ints, size: int) -> Floats:
+def sample_shares(class_sizes: Ints, size: int, least: int = MIN_ROWS_OF_CLASS) -> Floats:
     """Return the share of the rows of every class in a sample of about so many, never few of a class that has more.
 
     Examples
@@ -62,7 +74,7 @@ def sample_shares(class_sizes: Ints, size: int) -> Floats:
     >>> np.round(sizes * sample_shares(sizes, 5000))
     array([4985.,  200.])
     """
-    wanted = np.maximum(size * class_sizes // class_sizes.sum(), MIN_ROWS_OF_CLASS)
+    wanted = np.maximum(size * class_sizes // class_sizes.sum(), least)
     shares: Floats = np.minimum(wanted, class_sizes) / np.maximum(class_sizes, 1)
     return shares
 
@@ -78,6 +90,7 @@ class RowSample:
 
 def search_tall(executor: BlockExecutor[RowBlock], labels: Labels, settings: SearchSettings) -> Found:
     """Search a sample of all rows, extend what is found to all of them, and collect it."""
+    settings.deadline.set_aside(AFTER_BLOCKS)
     first = replace(settings, on_refine=rescale(settings.on_refine, STARTED, SEARCHED, STARTED))
     second = rescale(settings.on_refine, SEARCHED, 1.0)
     searched = labels.merged() if settings.merge_classes else labels
@@ -90,13 +103,17 @@ def search_tall(executor: BlockExecutor[RowBlock], labels: Labels, settings: Sea
     second(found.model.rank, found.score, 0.0)
     start = _start(stacked, bits, found, sample.sizes)
     model.run(start, settings.part("all rows"), settings.deadline)
-    return replace(_collect(model, labels, found), finished=not settings.deadline.was_over)
+    return replace(_collect(model, labels, found), finished=settings.deadline.changed_nothing)
 
 
 def _draw(executor: BlockExecutor[RowBlock], class_sizes: Ints, settings: SearchSettings) -> RowSample:
     """Draw a sample of the rows of all blocks."""
     n_items = len(executor.query(RowBlock.count)[0][1])
-    shares = sample_shares(class_sizes, sample_size(n_items, settings.sample_cells))
+    per_second = CELLS_PER_SECOND / max(n_items, 1)
+    size = settings.deadline.fit_sample(sample_size(n_items, settings.sample_cells), per_second, MIN_ROWS_IN_TIME)
+    # Of all classes together.
+    least = settings.deadline.fit_sample(MIN_ROWS_OF_CLASS * len(class_sizes), per_second, MIN_ROWS_IN_TIME)
+    shares = sample_shares(class_sizes, size, least // len(class_sizes))
     rows, copies = draw(executor, RowBlock, shares, int(settings.rng.integers(2**63)))
     drawn = np.repeat(rows, copies)
     return RowSample(drawn["cells"], drawn["number"], class_sizes)
@@ -106,12 +123,12 @@ def _start(stacked: StackedMatrix, bits: BitMatrix, found: Solution, sizes: Ints
     """Return what a model of a sample says of the whole, every class of which is so many times larger."""
     model = found.model
     larger = sizes / np.maximum(bits.class_sizes, 1)
-    carried = np.ascontiguousarray((model.X | model.V).transpose(2, 0, 1))
     errors = np.rint(larger @ bits.noise_counts(model)).astype(np.int64)
     # A column that does not occur in the sample belongs to no pattern and has no errors yet.
     present = stacked.item_of >= 0
-    whole_carried = np.zeros((*carried.shape[:2], len(present)), dtype=bool)
-    whole_carried[:, :, present] = carried[:, :, stacked.item_of[present]]
+    whole_carried = np.zeros((model.rank, len(model.V), len(present)), dtype=bool)
+    for a, altered in enumerate(model.V):
+        whole_carried[:, a, present] = (model.X | altered)[stacked.item_of[present]].T
     whole_errors = np.zeros(len(present), dtype=np.int64)
     whole_errors[present] = errors[stacked.item_of[present]]
     return TallStart(whole_carried, larger @ bits.used(model.Y), whole_errors, found.typical)

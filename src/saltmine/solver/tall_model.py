@@ -34,8 +34,9 @@ from saltmine.solver.steps import Steps
 
 # Sweeps over patterns that still change, and rounds of the significance filter; one or two are the rule.
 MAX_SWEEPS, MAX_ROUNDS = 4, 5
-# After the last sweep, tests, scores and counts of a pattern take so many times as long as to place it.
-PLACES_AFTER = 2.5
+# After the last sweep, tests, scores and counts of a pattern take so many times as long as to place it; and more where
+# classes add items to it.
+PLACES_AFTER, MORE_AFTER = 3.0, 1.5
 # As in the search in memory: turns of rows and items in one fit of a pattern, and by how much f must fall.
 ROUNDS, LEAST = 6, 1e-6
 
@@ -112,7 +113,8 @@ class TallModel:
         self.log_alpha = float(np.log(alpha))
         n_items = int(np.count_nonzero(self.item_counts))
         self.costs = make_costs(self.item_counts, self.class_sizes.tolist(), n_items=n_items)
-        self.sweeps = 0
+        # Seconds that it takes to place a pattern, and whether there is no time left to fit any.
+        self.sweeps, self._placing, self._is_over = 0, 0.0, False
         self._begin(0)
 
     def _row_sizes(self, by_size: Ints) -> RowSizes:
@@ -130,10 +132,14 @@ class TallModel:
         self.used = np.zeros((rank, c), dtype=np.int64)
         self._typical = np.zeros(rank, dtype=bool)
         self.carry = np.zeros((rank, c, n), dtype=bool)
+        self._altered = np.zeros(rank, dtype=bool)
         self.extra = np.zeros(rank)
         self.errors = self.item_counts.copy()
-        # What was seen since the last change.
+        # What was seen and tested since the last change; whether items go together, since one of overlapping patterns.
         self._views: dict[int, View] = {}
+        self._together: dict[int, float] = {}
+        self._use: dict[int, Floats] = {}
+        self._added: dict[int, Floats] = {}
 
     @property
     def length(self) -> float:
@@ -162,10 +168,13 @@ class TallModel:
             # Other blocks, as on a cluster with more workers.
             part.state = None
         self._deadline = deadline or Deadline()
+        # What a search in a sample expected is over.
+        self._deadline.reserve = 0.0
         steps = Steps(self, part, self._deadline)
         try:
             self._run(start, steps)
         except TimeOver:
+            self._is_over = True
             drop_until_significant(self)
         if self.length >= self.null_length():
             self._begin(0)
@@ -196,6 +205,7 @@ class TallModel:
             "alike": self._alike,
             "typical": self._typical,
             "sweeps": self.sweeps,
+            "placing": self._placing,
             "sizes": self._sizes,
             "blocks": self.executor.query(RowBlock.save),
         }
@@ -205,19 +215,27 @@ class TallModel:
         self._begin(len(state["used"]))
         self.executor.update_each(RowBlock.restore, [(block, state["carry"]) for block in state["blocks"]])
         self.used, self.carry, self.extra = state["used"], state["carry"], state["extra"]
-        self.errors, self.sweeps = state["errors"], state["sweeps"]
+        self.errors, self.sweeps, self._placing = state["errors"], state["sweeps"], state["placing"]
         self._alike, self._typical = state["alike"], state["typical"]
+        shared = np.logical_and.reduce(self.carry, axis=1)
+        self._altered = np.logical_or.reduce(self.carry & ~shared[:, None], axis=(1, 2))
+        self._expect_end()
 
     def _report(self, done: float, steps: Steps) -> None:
         if not steps.are_repeated:
             self._on_refine(len(self.patterns()), self.length, done)
 
     def _place_timed(self, s: int, start: TallStart) -> None:
-        """Place a pattern, and expect the tests and counts at the end to take their share of that for each."""
-        begin = time.perf_counter()
+        """Place a pattern, and expect tests and counts at the end to take a multiple of the time for each."""
+        begin, n_before = time.perf_counter(), len(self.patterns())
         self._place(s, start)
         seconds = time.perf_counter() - begin
-        self._deadline.reserve = PLACES_AFTER * seconds * max(len(self.patterns()), 1)
+        self._placing += (seconds - self._placing) / (n_before + 1)
+        self._expect_end()
+
+    def _expect_end(self) -> None:
+        patterns, altered = len(self.patterns()), int(self._altered.sum())
+        self._deadline.reserve = self._placing * (PLACES_AFTER * patterns + MORE_AFTER * altered)
 
     def _place(self, s: int, start: TallStart) -> None:
         """Give a pattern the rows that its items suggest, at the prices of the whole model."""
@@ -301,7 +319,13 @@ class TallModel:
     def _put(self, s: int, fit: Fit) -> None:
         """Make this pattern number ``s``."""
         self.executor.update(RowBlock.replace, s, fit.rows.rule, fit.rows.dropped, fit.carry)
-        self._views.clear()
+        for known in (self._views, self._use, self._added):
+            known.clear()
+        now = fit.carry.any(axis=0)
+        items = self.carry[s].any(axis=0) | now
+        for other in [other for other in self._together if other == s or self.carry[other][:, items].any()]:
+            del self._together[other]
+        self._altered[s] = (now & ~fit.carry.all(axis=0)).any()
         self.used[s], self.carry[s], self.extra[s], self.errors = fit.rows.counts, fit.carry, fit.extra, fit.errors
 
     def refit(self, steps: Steps | None = None) -> None:
@@ -321,6 +345,7 @@ class TallModel:
         return self.patterns() if changed is None else self._touched(changed)
 
     def _refit_one(self, s: int) -> bool:
+        self._expect_end()
         view, before = self._look(s), self.length
         length, fit = self._fit(s, view)
         if fit is not None and length < before - LEAST:
@@ -358,7 +383,12 @@ class TallModel:
         return [self.pattern_evidence(s) for s in patterns]
 
     def together(self, s: int) -> float:
-        """Return the evidence that the items of a pattern go together."""
+        """Return the evidence that the items of a pattern go together; nothing but overlapping patterns matters."""
+        if s not in self._together:
+            self._together[s] = self._test_together(s)
+        return self._together[s]
+
+    def _test_together(self, s: int) -> float:
         carry = self.carry[s]
         if self._is_typical(s, int(self.used[s].sum())):
             # What classes add to the typical row is no evidence that its own items go together.
@@ -402,11 +432,17 @@ class TallModel:
 
     def use_log_p(self, s: int) -> Floats:
         """Test that more rows of each class carry a pattern than of the others, (c,)."""
-        log_p: Floats = log_p_values(self._count_carriers(s), self._all_rows)
-        return log_p
+        if s not in self._use:
+            self._use[s] = log_p_values(self._count_carriers(s), self._all_rows)
+        return self._use[s]
 
     def added_log_p(self, s: int) -> Floats:
         """Test what every class adds to a pattern, (c,)."""
+        if s not in self._added:
+            self._added[s] = self._test_added(s)
+        return self._added[s]
+
+    def _test_added(self, s: int) -> Floats:
         carry, shared = self.carry[s], self.carry[s].all(axis=0)
         items = np.flatnonzero(carry.any(axis=0) & ~shared)
         if not len(items):
@@ -451,11 +487,20 @@ class TallModel:
     def make_alike(self, s: int, classes: Bools) -> None:
         """Let these classes have no items of their own in a pattern, for good."""
         self._alike[s] |= classes
-        fit = self._fit(s, self._look(s))[1]
+        fit = self._without_added(s, classes) if self._is_over else self._fit(s, self._look(s))[1]
         if fit is None:
             self.remove(s)
         else:
             self._put(s, fit)
+
+    def _without_added(self, s: int, classes: Bools) -> Fit | None:
+        """Return a pattern as it is but for what these classes add, or None if too little is left."""
+        view, carry = self._look(s), self.carry[s].copy()
+        carry[classes] &= carry.all(axis=0)
+        if carry.any(axis=0).sum() < 2:
+            return None
+        as_before = ChosenRows(None, np.zeros(len(self.class_sizes), dtype=bool), self.used[s], view.cells)
+        return self._fitted(as_before, carry, view)
 
     def update(self) -> None:
         """Do nothing: f is computed when it is asked for."""

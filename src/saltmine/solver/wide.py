@@ -22,11 +22,23 @@ from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.sampling import Sample, draw
 from saltmine.solver.scoring import pattern_densities
-from saltmine.solver.solution import OF_SAMPLE, SEARCHED, STARTED, Found, SearchSettings, Solution, rescale
+from saltmine.solver.solution import (
+    AFTER_BLOCKS,
+    CELLS_PER_SECOND,
+    OF_SAMPLE,
+    SEARCHED,
+    STARTED,
+    Found,
+    SearchSettings,
+    Solution,
+    rescale,
+)
 from saltmine.solver.wide_model import WideModel, WideStart
 
 # Items of a sample: so many cells, but neither too few to show anything nor more than the search can look at.
 SAMPLE_CELLS, MIN_ITEMS, MAX_ITEMS = 1 << 24, 2_000, 40_000
+# Where time is short, the sample has so many items at least.
+MIN_ITEMS_IN_TIME = 1_000
 
 
 def sample_size(n_rows: int, cells: int | None = None) -> int:
@@ -57,6 +69,7 @@ def search_wide(executor: BlockExecutor[ItemBlock], labels: Labels, settings: Se
 
     The labels are those of the rows as the blocks have them, sorted by class and content.
     """
+    settings.deadline.set_aside(AFTER_BLOCKS)
     blocks = (labels.merged() if settings.merge_classes else labels).blocks()
     weights = np.ones(len(labels.numbers), dtype=np.int64)
     layout = Layout(blocks, weights)
@@ -68,13 +81,14 @@ def search_wide(executor: BlockExecutor[ItemBlock], labels: Labels, settings: Se
     settings.on_refine(found.model.rank, found.score, SEARCHED)
     model = WideModel(executor, layout, alterations=settings.alterations, alpha=settings.alpha)
     model.run(_start(sample, found), settings.part("all columns"), settings.deadline)
-    return replace(_collect(model, labels, found), finished=not settings.deadline.was_over)
+    return replace(_collect(model, labels, found), finished=settings.deadline.changed_nothing)
 
 
 def _draw(executor: BlockExecutor[ItemBlock], n_rows: int, settings: SearchSettings) -> Sample:
     """Draw columns that have a one from all blocks, packed, (k, W)."""
     present = sum(present for _, _, present in executor.query(ItemBlock.count))
-    share = min(sample_size(n_rows, settings.sample_cells) / max(present, 1), 1.0)
+    size, per_second = sample_size(n_rows, settings.sample_cells), CELLS_PER_SECOND / max(n_rows, 1)
+    share = min(settings.deadline.fit_sample(size, per_second, MIN_ITEMS_IN_TIME) / max(present, 1), 1.0)
     return draw(executor, ItemBlock, share, int(settings.rng.integers(2**63)))
 
 
