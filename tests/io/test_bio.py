@@ -86,6 +86,31 @@ def test_matrix_of_an_anndata_file_comes_back(tmp_path, form, dtype):
     assert table.item_names.tolist() == GENES
 
 
+def wide_pointers(file):
+    pointers = np.array(file["X/indptr"], dtype=np.int64)
+    del file["X/indptr"]
+    file["X/indptr"] = pointers
+
+
+def test_pointers_of_more_bits_do_not_double_the_indices(tmp_path):
+    path = write_h5ad(tmp_path / "cells.h5ad", sp.csr_array(COUNTS))
+    with h5py.File(path, "a") as file:
+        wide_pointers(file)
+        assert file["X/indices"].dtype == np.int32
+    table = read(path)
+    np.testing.assert_array_equal(dense(table), COUNTS)
+    assert table.X.indices.dtype == table.X.indptr.dtype == np.int32
+
+
+@pytest.mark.parametrize("end", [2**32 + 9, -1, 2**62])
+def test_pointers_that_fit_no_smaller_type_are_refused_and_not_cut(tmp_path, end):
+    path = write_h5ad(tmp_path / "cells.h5ad", sp.csr_array(COUNTS))
+    with h5py.File(path, "a") as file:
+        wide_pointers(file)
+        file["X/indptr"][-1] = end
+    assert "damaged" in refusal(path)
+
+
 @pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", ">i2", "|u1", "<i8"])
 @pytest.mark.parametrize("storage", [{}, {"chunks": (2, 2)}, {"compression": "gzip"}], ids=str)
 @pytest.mark.parametrize("userblock", [0, 512])

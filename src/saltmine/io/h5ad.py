@@ -155,7 +155,10 @@ def _matrix(parsed: Parsed, shape: tuple[int, int], size: int | None) -> NDArray
     check_shape(n_rows, n_columns, matrix["n_bytes"] * (_DENSE_BYTES if is_dense else _SPARSE_BYTES), size)
     if is_dense:
         return parsed.values("X")
-    parts = tuple(parsed.values(name) for name in ("data", "indices", "indptr"))
-    if any(places.dtype.kind not in "iu" for places in parts[1:]):
+    data, indices, indptr = (parsed.values(name) for name in ("data", "indices", "indptr"))
+    if any(places.dtype.kind not in "iu" for places in (indices, indptr)):
         raise ReadError("the indices of X are no whole numbers; check the file.")
-    return checked_csr({"csr": sp.csr_array, "csc": sp.csc_array}[matrix["form"]](parts, shape=shape))
+    # Of the same type, or all indices would be copied to the larger one.
+    if indptr.min(initial=0) >= 0 and indptr.max(initial=0) <= np.iinfo(indices.dtype).max:
+        indptr = indptr.astype(indices.dtype, copy=False)
+    return checked_csr({"csr": sp.csr_array, "csc": sp.csc_array}[matrix["form"]]((data, indices, indptr), shape=shape))
