@@ -15,7 +15,8 @@ from saltmine.solver.item_block import ItemBlock
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.row_block import RowBlock
 from saltmine.solver.significance import choices_to_pay, drop_alterations, drop_patterns, drop_until_significant
-from saltmine.solver.tall_model import ChosenRows, TallModel
+from saltmine.solver.tall_model import TallModel
+from saltmine.solver.tall_state import ChosenRows
 from saltmine.solver.wide_model import WideModel, _added
 
 N_BLOCKS = 3

@@ -195,7 +195,8 @@ class CSalt(MdlEstimator):
         same model. The file is removed when the fit has ended.
     max_time : float or None
         Seconds that a fit may take; it then ends with the best model so far, and `finished_` is False. Results depend
-        on the clock only if the limit is reached. With a checkpoint, the next run goes on.
+        on the clock only if the limit is reached, or if wide or tall data is searched in a smaller sample because of
+        it. With a checkpoint, the next run goes on.
     max_memory : str, number or None
         Memory that a fit may take beside its input, as "2G" or bytes. What the search needs is estimated first; if that
         is more, it looks at a smaller sample of wide or tall data, or is refused with a sentence. Without a limit,
@@ -274,7 +275,7 @@ class CSalt(MdlEstimator):
     temperature_ : float
         Factor by which `predict_proba` divides code lengths, at least 1.
     finished_ : bool
-        False if ``max_time`` ended the search early.
+        False if ``max_time`` ended the search early, or made the sample that it looks at smaller.
     n_iter_ : int
         Total number of iterations.
     history_ : (checks,) float

@@ -13,10 +13,17 @@ import numpy as np
 from saltmine.arrays import Bools, Floats
 
 
-class ModelUnderTest(Protocol):
-    """A model whose parts can be tested and taken away."""
+class ChosenItems(Protocol):
+    """A model whose patterns have items that were chosen among many."""
 
     log_alpha: float
+
+    def item_choice(self, s: int) -> float:
+        """Return what the choice of the items that all classes carry costs."""
+
+
+class ModelUnderTest(ChosenItems, Protocol):
+    """A model whose parts can be tested and taken away."""
 
     def patterns(self) -> list[int]:
         """Return the numbers of the patterns there are."""
@@ -32,9 +39,6 @@ class ModelUnderTest(Protocol):
 
     def together(self, s: int) -> float:
         """Return the evidence that the items of a pattern go together."""
-
-    def item_choice(self, s: int) -> float:
-        """Return what the choice of the items that all classes carry costs."""
 
     def claim_evidence(self) -> Floats:
         """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""
@@ -52,7 +56,7 @@ class ModelUnderTest(Protocol):
         """Bring figures of the whole model up to date after parts were taken away."""
 
 
-def choices_to_pay(model: ModelUnderTest, patterns: list[int], together: Sequence[float] | Floats) -> Floats:
+def choices_to_pay(model: ChosenItems, patterns: list[int], together: Sequence[float] | Floats) -> Floats:
     """Return what these patterns pay for the choice of their items before their use says anything about classes.
 
     Nothing where the items go together: those were found without the labels. ``together`` is the evidence for that.
