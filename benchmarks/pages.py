@@ -74,7 +74,6 @@ CHOSEN: dict[str, tuple[str, ...]] = {
     "claims/lines": ("crosses", "noughts", "other claims"),
     "speed/older": ("before", "after", "times faster", "by CPU seconds"),
     "speed/genome": ("columns", "reading, s", "fit, s", "fit / reading", "peak / input"),
-    "trust/files": ("tried", "read", "refused"),
     "trust/models": ("tried", "loaded", "refused", "forbidden", "wrong"),
 }
 
@@ -137,14 +136,36 @@ def trust_summary() -> str:
     return with_code(trust.summary(found), rows) if rows else NOT_MEASURED
 
 
-def trust_findings() -> str:
-    """Return what went wrong with changed files, by kind and format."""
+def trust_files() -> str:
+    """Return how changed files of every format ended; all that must not happen is one column."""
     rows = stored("trust", "files")
     if not rows:
         return NOT_MEASURED
     columns, lines = parts.table_of(trust.PARTS["files"], rows)
-    places = [0, *range(columns.index("refused") + 1, len(columns))]
-    return markdown_table([columns[k] for k in places], [[line[k] for k in places] for line in lines])
+    good = columns.index("refused") + 1
+    shown = [[*line[:good], str(sum(int(found) for found in line[good:]))] for line in lines]
+    return with_code(([*columns[:good], "must not happen"], shown), rows)
+
+
+def trust_bombs() -> str:
+    """Return the most that files of every format took, which were made to take much."""
+    rows = stored("trust", "bombs")
+    if not rows:
+        return NOT_MEASURED
+    runs = pd.DataFrame(rows)
+    # Names begin with the format.
+    runs["format"] = runs["case"].str.extract(r"^(sparse npz|sample sheet|[^ ,]+)", expand=False)
+    lines = [
+        [
+            name,
+            str(len(of)),
+            f"{of['seconds'].max():.1f}",
+            f"{of['megabytes'].max():.0f}",
+            str(int(of["exceeds"].sum())),
+        ]
+        for name, of in runs.groupby("format", sort=False)
+    ]
+    return with_code((["", "files", "most seconds", "most MB", "too much"], lines), rows)
 
 
 def mutant_table() -> str:
@@ -286,7 +307,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "claims/summary": claims_summary,
     "speed/growth": growth_with_figure,
     "trust/summary": trust_summary,
-    "trust/findings": trust_findings,
+    "trust/files": trust_files,
+    "trust/bombs": trust_bombs,
     "mutants": mutant_table,
     "real/train": partial(real_figures, "train"),
     "real/test": partial(real_figures, "test"),
