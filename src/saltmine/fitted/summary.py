@@ -31,8 +31,8 @@ from saltmine.nouns import counted, plural
 _NUMBERS = ("evidence", "gain", "p_value", "q_value", "stability")
 # Characters of an item or class name.
 MAX_NAME = 500
-# Classes named among the facts, and groups named with a pattern.
-MAX_CLASSES_IN_FACTS, MAX_GROUPS_NAMED = 8, 3
+# Classes named among the facts, groups named with a pattern, and classes named that add an item of its title.
+MAX_CLASSES_IN_FACTS, MAX_GROUPS_NAMED, MAX_CLASSES_ADDING = 8, 3, 3
 
 
 class Summary:
@@ -245,8 +245,24 @@ class Summary:
         return [fact for fact in facts if fact]
 
     def title(self, pattern: PatternSummary) -> str:
-        """Return the strongest items of a pattern as its title."""
-        return ", ".join(" ".join(str(self.item_names[item]).split()) for item, _ in pattern.title)
+        """Return the strongest items of a pattern as its title.
+
+        Items that classes add follow the others, as "Trier adds: sugar"; an ellipsis stands for further items.
+        """
+        added = [part for part in pattern.parts if part.kind == ADDED]
+        named: dict[tuple[int, ...], list[str]] = {(): []}
+        for item, _ in pattern.title:
+            roles = tuple(part.role for part in added if item in part.items)
+            named.setdefault(roles, []).append(" ".join(str(self.item_names[item]).split()))
+        texts = [f"{self._adding(roles)}{', '.join(names)}" for roles, names in named.items() if names]
+        return "; ".join(texts) + (" …" if pattern.size > len(pattern.title) else "")
+
+    def _adding(self, roles: Sequence[int]) -> str:
+        """Return which classes add the items that follow; nothing if none does."""
+        if len(roles) > MAX_CLASSES_ADDING:
+            return f"{len(roles)} classes add: "
+        names = ", ".join(shorten(self.roles[role], MAX_NAME_IN_SENTENCE) for role in roles)
+        return f"{names} {'adds' if len(roles) == 1 else 'add'}: " if roles else ""
 
     def describe(self, pattern: PatternSummary, max_items: int, brief: bool = False) -> list[tuple[int, str]]:
         """Return the parts of a pattern as texts: the class that a part belongs to, and its strongest items.
