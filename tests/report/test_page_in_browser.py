@@ -533,3 +533,5 @@ def test_patterns_of_single_groups_are_named_after_them(visit):
     page.get_by_role("button", name="Single groups").click()
     assert headings(page) == [own]
     assert page.get_by_text("Of single groups", exact=True).is_visible()
+    assert page.evaluate("EXPLAINED.q").endswith("Tests count groups, not rows.")
+    assert page.evaluate("EXPLAINED.evidence").endswith("It counts groups, not rows.")
