@@ -99,6 +99,19 @@ def test_the_title_names_each_item_once():
         assert title.endswith(" …") == (pattern.size > len(items))
 
 
+def test_only_shared_patterns_have_a_main_user(shops):
+    assert {pattern.kind for pattern in shops.patterns} == {"shared", "only"}
+    # Some carriers elsewhere change nothing of what belongs to a class, and of what both classes use.
+    model = baskets_model()
+    model.carrier_counts_ = np.maximum(model.carrier_counts_, 1)
+    assert all(pattern.main_user is None for pattern in Summary(model).patterns)
+    dinner = next(pattern.number for pattern in shops.patterns if pattern.kind == "shared" and not pattern.altered_by)
+    model.usage_counts_[1, dinner] = 3
+    found = {pattern.number: pattern.main_user for pattern in Summary(model).patterns}
+    assert found.pop(dinner) == 0
+    assert set(found.values()) == {None}
+
+
 def _breakfast(added):
     """Return a summary and a pattern of four shops: milk and bread, and what shops add."""
     summary = Summary.__new__(Summary)

@@ -14,7 +14,18 @@ from saltmine.arrays import Floats, Indices, Ints
 from saltmine.fitted.differences import MAX_P, MAX_Q, difference_table
 from saltmine.fitted.findings import Finding, find
 from saltmine.fitted.headline import headline
-from saltmine.fitted.kinds import ADDED, GROUP, MOSTLY, ONLY, TYPICAL, TableRows, class_kinds, role_names, table_rows
+from saltmine.fitted.kinds import (
+    ADDED,
+    GROUP,
+    MOSTLY,
+    ONLY,
+    TYPICAL,
+    TableRows,
+    class_kinds,
+    main_user,
+    role_names,
+    table_rows,
+)
 from saltmine.fitted.model import FittedModel
 from saltmine.fitted.parts import ClassSummary, Part, PatternSummary
 from saltmine.fitted.pattern_table import pattern_table
@@ -336,7 +347,8 @@ def _pattern(model: FittedModel, kinds: list[str], s: int, typical: bool, of_few
         groups = np.unique(model.groups_[model.usage_[:, s] & occurs]).tolist()
     unconfirmed = [a for a in altered_by if not model.alteration_q_values_[a, s] <= model._level]
     figures = altered_by, size, usage, evidence, gain, stability
-    return PatternSummary(s, typical, owners, *figures, [], groups, unconfirmed)
+    user = None if owners or typical or groups else main_user(model, s)
+    return PatternSummary(s, typical, owners, *figures, [], groups, unconfirmed, user)
 
 
 def _strength(model: FittedModel, hits: Ints, rows: TableRows) -> Floats:

@@ -123,6 +123,7 @@ def _patterns(summary: Summary, shown_patterns: list[PatternSummary], kind: str)
             "parts": [_part(summary, part, limit, position, layout) for part in pattern.parts],
             "heading": [[int(position[item]), role] for item, role in pattern.title],
             "unconfirmed": pattern.unconfirmed,
+            "main_user": pattern.main_user,
             "of_groups": summary.group_text(pattern) if pattern.groups else None,
             **_having(model, pattern.number),
             "rows": np.searchsorted(rows, named).tolist(),
