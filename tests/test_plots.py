@@ -53,6 +53,19 @@ def test_the_map_has_shares_and_marks_alterations(model):
     assert all(name.startswith(f"{s}: <b>item") for s, name in enumerate(names))
 
 
+def test_labels_of_the_map_tell_what_is_added_and_where_they_are_cut():
+    names = ["oat", "rye", "tea", "ham", "egg", "jam", "a name that is too long for a label"]
+    labels = np.repeat(["North", "South"], 60)
+    X = np.zeros((120, 7), dtype=bool)
+    X[:6, [0, 1]], X[60:100, :4], X[6:40, 4:] = True, True, True
+    model = CSalt(random_state=0).fit(pd.DataFrame(X, columns=names), labels)
+    texts = [label.get_text() for label in model.plot.patterns().get_yticklabels()]
+    titles = [f"{s}: {title}" for s, title in enumerate(model.summary().table["strongest"])]
+    assert any("; South adds: " in text for text in texts)
+    assert any(text.endswith("…") for text in texts)
+    assert texts == [title if len(title) <= 40 else f"{title[:39]}…" for title in titles]
+
+
 def test_words_have_the_colour_of_their_role(model):
     classes = class_colours(2)
     for s in range(model.n_components_):

@@ -146,7 +146,8 @@ def test_progress_moves_on(planted, estimator):
 
 
 def test_one_class_and_many_small_ones(planted):
-    assert Dbssl(tau=0.4).fit(planted.X, np.zeros(140)).n_components_ > 0
+    with pytest.warns(UserWarning, match="only one class"):
+        assert Dbssl(tau=0.4).fit(planted.X, np.zeros(140)).n_components_ > 0
     assert Dbssl(ranks=(2, 1), tau=0.4).fit(planted.X, np.arange(140) % 9).usage_counts_.shape[0] == 9
 
 

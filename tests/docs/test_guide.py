@@ -8,6 +8,8 @@ import matplotlib as mpl
 import pytest
 
 from experiments import EXPERIMENTS
+from saltmine import CSalt, load
+from saltmine.parameters import RUN_PARAMETERS
 from tests.helpers.documents import PAGES, code, commands, folder_of_documents, run_code, run_command, shows
 from tests.helpers.paths import ROOT
 
@@ -104,6 +106,18 @@ def test_the_experiments_named_are_those_that_exist():
     page = PAGES["docs/benchmarks/experiments.md"]
     named = re.findall(r"^\| `([a-z]+)` \|", page, flags=re.MULTILINE)
     assert set(named) == {*EXPERIMENTS, "all"}
+
+
+def test_the_parameters_that_a_model_file_leaves_out_are_named(tmp_path):
+    named = re.search(r"only say how a fit runs\.\n  These are (.*)\.\n", PAGES["docs/guide/new_data.md"])
+    assert named is not None
+    names = re.findall(r"`(\w+)`", named[1])
+    assert set(names) == RUN_PARAMETERS
+    model = CSalt(alpha=0.05, n_jobs=2, max_time=100.0, random_state=0).fit([[1, 1, 0], [0, 0, 1]] * 4, [0, 1] * 4)
+    model.save(tmp_path / "model.salt")
+    again = load(tmp_path / "model.salt")
+    assert again.alpha == 0.05
+    assert {name: getattr(again, name) for name in names} == {name: getattr(CSalt(), name) for name in names}
 
 
 @pytest.mark.parametrize("page", OURS)

@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from click.testing import CliRunner
 from dask.base import tokenize
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -15,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from saltmine import CSalt, Primp
+from saltmine.cli.main import cli
 from saltmine.datasets import make_planted
 from saltmine.metrics import alteration_recall, class_rank, description_length, f_measure
 from tests.helpers.models import assert_same_model
@@ -152,13 +155,38 @@ def test_rows_without_ones_use_nothing(planted):
 
 
 def test_a_single_class_has_no_alterations(planted):
-    model = CSalt(random_state=0).fit(planted.X, np.zeros(180))
+    with pytest.warns(UserWarning, match="only one class"):
+        model = CSalt(random_state=0).fit(planted.X, np.zeros(180))
     assert model.alterations_.shape[0] == 1
     assert not model.alterations_.any()
     assert model.n_components_ > 0
     same = Primp(random_state=0).fit(planted.X)
     np.testing.assert_array_equal(model.components_, same.components_)
     assert (model.predict(planted.X) == 0).all()
+
+
+def test_a_single_class_is_fitted_with_the_sentence_of_the_command_line(planted, tmp_path):
+    X = planted.X[:40, :20]
+    with pytest.warns(UserWarning, match="only one class") as warned:
+        CSalt(random_state=0).fit(X, ["tumour"] * 40)
+    (warning,) = warned
+    assert warning.filename == __file__
+    text = str(warning.message)
+    assert text.startswith("CSalt compares classes, but there is only one class, 'tumour', and nothing to compare it")
+    assert text.endswith("or use Primp for data without classes.")
+    path = tmp_path / "rows.csv"
+    pd.DataFrame(X.astype(int)).assign(tissue="tumour").to_csv(path, index=False)
+    result = CliRunner().invoke(cli, ["fit", str(path), "--target", "tissue", "-o", str(tmp_path / "out")])
+    assert result.exit_code == 2
+    sentence = text.split(" but ")[1].split(", or ")[0]
+    assert sentence in " ".join(result.output.split())
+
+
+def test_several_classes_and_methods_without_classes_give_no_warning(planted):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Primp(random_state=0).fit(planted.X[:40, :20], ["tumour"] * 40)
+        CSalt(random_state=0).fit(planted.X[:40, :20], ["tumour", "normal"] * 20)
 
 
 def test_a_class_of_one_row(planted):

@@ -101,6 +101,19 @@ def test_methods_without_classes_take_groups_too():
     assert {"group"} in kinds
 
 
+@pytest.mark.parametrize(("groups_with_it", "agree"), [(6, False), (7, True)])
+def test_an_item_that_rows_and_groups_tell_differently_differs_in_nothing(groups_with_it, agree):
+    """One of ten groups of class 0 has it, in 32 of 50 rows, and six or seven of class 1, with two rows each."""
+    rows_of = [32, *[2] * 19]
+    groups = np.repeat(np.arange(20), rows_of)
+    has_it = np.isin(np.arange(20), [0, *range(10, 10 + groups_with_it)])
+    rows = np.column_stack([has_it[groups], np.random.default_rng(0).random((len(groups), 8)) < 0.3])
+    table = CSalt(random_state=0).fit(rows, groups >= 10, groups=groups).differences(max_p=1)
+    (found,) = table[table["item"] == 0].to_dict("records")
+    assert (found["class"], found["p_value"] < 0.05) == (agree, agree)
+    assert agree or found["p_value"] == 1
+
+
 def test_stability_draws_the_groups_of_the_fit():
     X, y, groups, _ = make_rows(0, False, altered=True)
     model = CSalt(random_state=0).fit(X, y, groups=groups)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import fisher_exact
+from scipy.stats import false_discovery_control, fisher_exact
 
 from saltmine import CSalt, Primp
 from saltmine.datasets import make_planted
@@ -49,6 +49,30 @@ def test_every_class_of_several_is_compared_with_the_rest():
     assert len(shown) == (table["p_value"] <= 0.05).sum()
     # The correction counts all tests, not those that are listed.
     pd.testing.assert_frame_equal(shown, table.iloc[: len(shown)])
+
+
+@pytest.mark.parametrize("sizes", [[80, 60], [50, 60, 70]])
+def test_all_items_and_classes_are_corrected_together(sizes):
+    cells, labels = labelled(1, sizes, differing=[2, 5])
+    cells[:, 7] = False
+    cells[:, 11] = cells[:, 12]
+    table = CSalt(random_state=0, alpha=0.5).fit(cells, labels).differences(max_p=1)
+    assert len(table) == 29 * (1 if len(sizes) == 2 else 3)
+    np.testing.assert_allclose(table["q_value"], false_discovery_control(table["p_value"]), rtol=1e-9)
+    pd.testing.assert_frame_equal(table, CSalt(random_state=0, alpha=0.001).fit(cells, labels).differences(max_p=1))
+
+
+def test_odds_ratios_and_their_intervals():
+    cells, labels = labelled(3, [80, 60], differing=[4])
+    table = CSalt(random_state=0).fit(cells, labels).differences(max_p=1)
+    for row in table.itertuples():
+        own = labels == row[2]
+        counts = np.array([[cells[side, row.item].sum(), (~cells[side, row.item]).sum()] for side in (own, ~own)]) + 0.5
+        ratio = counts[0, 0] * counts[1, 1] / (counts[0, 1] * counts[1, 0])
+        width = 1.96 * np.sqrt((1 / counts).sum())
+        assert row.odds_ratio == pytest.approx(ratio)
+        ends = np.log([row.odds_low, row.odds_high])
+        np.testing.assert_allclose(ends, [np.log(ratio) - width, np.log(ratio) + width], atol=1e-4)
 
 
 def test_shuffled_labels_are_rarely_confirmed():

@@ -15,6 +15,7 @@ from saltmine.fitted.kinds import (
     carriers_by_noise,
     class_kinds,
     least_items,
+    main_user,
     row_kinds,
     table_rows,
     tail_probability,
@@ -209,6 +210,31 @@ def test_only_is_decided_by_the_upper_tail():
     for count in range(46):
         model.carrier_counts_ = np.array([[90], [count]])
         assert class_kinds(model)[0, 0] == ("only" if count <= most else "mostly")
+
+
+@pytest.mark.parametrize(
+    ("usage", "carriers", "sizes", "expected"),
+    [
+        ([40, 0], [60, 30], [100, 100], 0),
+        ([4, 40], [60, 60], [100, 100], 1),
+        ([5, 40], [60, 60], [100, 100], None),
+        # Ten times the share, of classes of unequal size.
+        ([40, 8], [60, 60], [100, 200], 0),
+        ([40, 9], [60, 60], [100, 200], None),
+        # A class that does not carry it at all.
+        ([40, 0], [60, 0], [100, 100], None),
+        # The other users are all of one small class, or many of a large one.
+        ([40, 4, 0], [60, 4, 9], [100, 4, 100], None),
+        ([10, 40, 0], [10, 60, 9], [10, 1000, 100], None),
+        ([40, 3, 4], [60, 30, 30], [100, 100, 100], 0),
+        ([0, 0], [3, 3], [100, 100], None),
+        ([40], [60], [100], None),
+    ],
+)
+def test_the_main_user_of_a_pattern_that_all_classes_carry(usage, carriers, sizes, expected):
+    counts = {"usage_counts_": usage, "carrier_counts_": carriers}
+    model = SimpleNamespace(class_counts_=np.array(sizes), **{k: np.array(v)[:, None] for k, v in counts.items()})
+    assert main_user(model, 0) == expected
 
 
 @settings(max_examples=50, deadline=None)

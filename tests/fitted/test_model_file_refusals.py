@@ -249,7 +249,8 @@ def test_every_array_is_checked(path, changes, message):
 
 def test_a_single_class_differs_from_nothing(planted, tmp_path):
     path = tmp_path / "model.salt"
-    CSalt(random_state=0).fit(planted.X, np.zeros(180, int)).save(path)
+    with pytest.warns(UserWarning, match="only one class"):
+        CSalt(random_state=0).fit(planted.X, np.zeros(180, int)).save(path)
     rewrite(path, use_q_values_=np.zeros_like(taken_apart(path)[1]["use_q_values_"]))
     assert "use_q_values_ compares a single class" in refusal(path)
 

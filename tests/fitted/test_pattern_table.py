@@ -172,7 +172,8 @@ def test_a_class_called_common_is_not_mistaken_for_the_shared_part():
 
 
 def test_a_single_class_shares_with_itself(planted):
-    table = CSalt(random_state=0, max_iter=1000).fit(planted.X, np.zeros(180)).patterns()
+    with pytest.warns(UserWarning, match="only one class"):
+        table = CSalt(random_state=0, max_iter=1000).fit(planted.X, np.zeros(180)).patterns()
     assert set(table.kind) == {"shared"}
     assert set(table.role) == {"common"}
 

@@ -94,7 +94,62 @@ def test_the_title_names_each_item_once():
     for pattern in summary.patterns:
         items = [item for item, _ in pattern.title]
         assert len(items) == len(set(items)) <= 5
-        assert summary.title(pattern) == ", ".join(summary.item_names[item] for item in items)
+        title = summary.title(pattern)
+        assert all(title.count(summary.item_names[item]) == 1 for item in items)
+        assert title.endswith(" …") == (pattern.size > len(items))
+
+
+def test_only_shared_patterns_have_a_main_user(shops):
+    assert {pattern.kind for pattern in shops.patterns} == {"shared", "only"}
+    # Some carriers elsewhere change nothing of what belongs to a class, and of what both classes use.
+    model = baskets_model()
+    model.carrier_counts_ = np.maximum(model.carrier_counts_, 1)
+    assert all(pattern.main_user is None for pattern in Summary(model).patterns)
+    dinner = next(pattern.number for pattern in shops.patterns if pattern.kind == "shared" and not pattern.altered_by)
+    model.usage_counts_[1, dinner] = 3
+    found = {pattern.number: pattern.main_user for pattern in Summary(model).patterns}
+    assert found.pop(dinner) == 0
+    assert set(found.values()) == {None}
+
+
+def _breakfast(added):
+    """Return a summary and a pattern of four shops: milk and bread, and what shops add."""
+    summary = Summary.__new__(Summary)
+    names = ["milk", "bread", "tea", "sugar", "jam", "rice"]
+    summary.__dict__.update(item_names=names, roles=["Mainz", "Trier", "Bonn", "Köln", "common"])
+    parts = [Part(-1, "shared", np.arange(2), np.arange(2), np.full(2, 5.0), 9.0, 9.0, None, None, None)]
+    for role, items in added.items():
+        numbers = np.array([names.index(item) for item in items])
+        parts.append(Part(role, "added", numbers, numbers, np.ones(len(items)), 9.0, 9.0, None, 0.001, None))
+    size = 2 + len({item for items in added.values() for item in items})
+    return summary, PatternSummary(0, False, [], list(added), size, [3, 3, 2, 2], 9.0, 9.0, None, parts)
+
+
+@pytest.mark.parametrize(
+    ("added", "expected"),
+    [
+        ({}, "milk, bread"),
+        ({0: ["tea", "sugar"]}, "milk, bread; Mainz adds: tea, sugar"),
+        ({0: ["tea"], 1: ["sugar"]}, "milk, bread; Mainz adds: tea; Trier adds: sugar"),
+        ({0: ["tea"], 1: ["tea", "sugar"]}, "milk, bread; Mainz, Trier add: tea; Trier adds: sugar"),
+        ({a: ["tea"] for a in range(4)}, "milk, bread; 4 classes add: tea"),
+        ({0: ["tea", "sugar", "jam", "rice"]}, "milk, bread; Mainz adds: tea, sugar, jam …"),
+    ],
+)
+def test_a_title_tells_added_items_from_shared_ones(added, expected):
+    summary, pattern = _breakfast(added)
+    assert summary.title(pattern) == expected
+
+
+def test_the_table_tells_added_items_from_shared_ones():
+    X, shop = baskets()
+    # Few baskets of Mainz have breakfast, so that coffee and sugar name it as well.
+    few = X["bread"].to_numpy() & (shop == "Mainz") & (np.arange(len(X)) % 4 > 0)
+    model = CSalt(random_state=0).fit(X[~few], shop[~few])
+    (breakfast,) = [text for text in model.summary().table["strongest"] if "bread" in text]
+    shared, added = breakfast.split("; Trier adds: ")
+    assert set(shared.split(", ")) < {"bread", "butter", "jam", "milk"}
+    assert set(added.removesuffix(" …").split(", ")) == {"coffee", "sugar"}
 
 
 def _classes(*names):

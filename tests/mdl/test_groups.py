@@ -1,6 +1,7 @@
 """Tests by groups: exact against all ways to exchange labels, and blind to copies of rows."""
 
 from itertools import chain, combinations, product
+from math import comb
 
 import numpy as np
 import pytest
@@ -75,6 +76,17 @@ def test_two_sides_and_sparse_data_give_the_same():
     swapped = make_units(groups, 2 - classes, rows.sum(axis=1))
     np.testing.assert_allclose(item_log_p(rows, swapped, 3)[0][::-1], dense)
     assert (dense <= 0).all()
+
+
+def test_single_items_are_exchanged_among_groups_whatever_their_sizes():
+    """Every group of class 1 has twice the ones: use is not told from size, a single item is."""
+    groups, classes = np.arange(200) // 2, np.arange(200) // 2 % 2
+    has_it = (classes == 1)[:, None]
+    units = make_units(groups, classes, 10 * (1 + classes))
+    assert use_log_p(has_it, units, 2)[1, 0] == 0
+    log_p, more = item_log_p(has_it, units, 2)
+    assert log_p[1, 0] == pytest.approx(np.log(2 / comb(100, 50)))  # one of all ways to choose 50 of 100 groups
+    assert more[:, 0].tolist() == [False, True]
 
 
 def test_labels_of_whole_groups_that_say_nothing_are_rarely_clear():

@@ -342,6 +342,29 @@ def test_new_data_that_does_not_fit_is_explained(table):
         prepare.transform(table.assign(age=["old"] * 6))
 
 
+def test_rows_without_names_are_told_how_to_get_them(table):
+    prepare = Prepare().fit(table)
+    rows = table.to_numpy()
+    told = r"no column names, but the columns of the fit \('age', '\w+', ...\) are looked up by name; pass a DataFrame"
+    for nameless in (rows, rows.tolist(), pd.DataFrame(rows)):
+        with pytest.raises(ValueError, match=rf"{told}, such as pd.DataFrame\(X, columns=prepare.feature_names_in_\)"):
+            prepare.transform(nameless)
+    with pytest.raises(ValueError, match=rf"{told} with all {table.shape[1]} of them"):
+        prepare.transform(rows[:, :2])
+    named = prepare.transform(pd.DataFrame(rows, columns=prepare.feature_names_in_))
+    pd.testing.assert_frame_equal(named, prepare.transform(table))
+
+
+def test_rows_with_names_are_refused_after_a_fit_without(table):
+    numbers = table[["age", "member"]]
+    prepare = Prepare().fit(numbers.to_numpy())
+    with pytest.raises(ValueError, match="X has column names such as 'age', but the fit had none; pass an array"):
+        prepare.transform(numbers)
+    assert prepare.transform(numbers.to_numpy()).shape == (len(table), len(prepare.item_names_))
+    with pytest.raises(ValueError, match="The column 'x1' is missing"):
+        prepare.transform(numbers.to_numpy()[:, :1])
+
+
 def test_matrices_need_no_preparing(planted):
     import scipy.sparse as sp
 

@@ -520,6 +520,17 @@ def test_items_of_several_classes_are_drawn_once(visit):
     assert " ".join(card.locator(".part h4").last.text_content().split()) == "Mostly a, b (6 items)"
 
 
+def test_a_shared_pattern_that_one_class_uses_is_explained(visit):
+    model = baskets_model()
+    dinner, breakfast = headings_of(model, "pasta"), headings_of(model, "bread")
+    model.usage_[200:, dinner] = False
+    model.usage_counts_[1, dinner] = 0
+    page = visit(model)
+    kind = page.locator(f"#pattern-{dinner} .kind").text_content()
+    assert " ".join(kind.split()) == "shared: carried by both classes, used mainly by Mainz"
+    assert " ".join(page.locator(f"#pattern-{breakfast} .kind").text_content().split()) == "shared; Trier adds items"
+
+
 def test_patterns_of_single_groups_are_named_after_them(visit):
     rng = np.random.default_rng(0)
     patients = np.repeat([f"DS{k}" for k in range(60)], 4)
@@ -533,3 +544,5 @@ def test_patterns_of_single_groups_are_named_after_them(visit):
     page.get_by_role("button", name="Single groups").click()
     assert headings(page) == [own]
     assert page.get_by_text("Of single groups", exact=True).is_visible()
+    assert page.evaluate("EXPLAINED.q").endswith("Tests count groups, not rows.")
+    assert page.evaluate("EXPLAINED.evidence").endswith("It counts groups, not rows.")

@@ -477,6 +477,27 @@ def test_single_items_of_classes_that_do_not_differ():
     assert 'id="items"' not in render(Primp(random_state=0).fit(rng.random((60, 20)) < 0.3))
 
 
+def test_the_glossary_says_that_tests_count_groups_where_there_are_any(shop_model):
+    X, shop = baskets()
+    customers = pd.Series(np.arange(400) // 2, name="customer")
+    model = CSalt(random_state=0).fit(X, shop, groups=customers)
+    page = render(model)
+    reading = " ".join(page[page.index('<section id="reading"') :].split())
+    for entry, said in {
+        "Evidence": "It counts groups (customer), not rows.",
+        "q-value": "and count groups (customer), not rows; a customer with rows of several classes is compared",
+        "Odds ratio of a single item": "The test counts groups (customer); shares, odds ratio and interval count rows.",
+    }.items():
+        assert said in reading.split(f">{entry}</dt>")[1].split("</dd>")[0]
+    assert embedded(page)["groups"] == "customers"
+    unnamed = render(CSalt(random_state=0).fit(X, shop, groups=customers.to_numpy()))
+    assert "It counts groups, not rows." in unnamed
+    without = render(shop_model)
+    assert "take rows as independent" in without
+    assert not re.search(r"count(s?) groups", without[without.index('<section id="reading"') :])
+    assert embedded(without)["groups"] is None
+
+
 def test_names_of_single_items_stay_text():
     rng = np.random.default_rng(1)
     labels = np.repeat(["<b>a</b>", "b & c"], 60)

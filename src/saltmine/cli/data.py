@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes
+from saltmine.data.labels import only_class
 from saltmine.fitted.model_schema import READING
 from saltmine.io import ReadError, Table, read
 from saltmine.io.class_files import ClassFiles
@@ -83,8 +84,7 @@ def read_items(path: Path | ClassFiles, given: dict[str, Any], notes: Notes, oth
         raise WrongUse(f"{path}: {classes} are numbers such as {table.y[0]}; cut them first.")
     n_classes = 0 if table.y is None else len(set(table.y.tolist()))
     if table.y is not None and n_classes == 1 and otherwise is not None:
-        only = f"there is only one class, {quoted(str(table.y[0]))}, and nothing to compare it with"
-        raise WrongUse(f"{path}: {only}; add rows of another class{otherwise}.")
+        raise WrongUse(f"{path}: {only_class(str(table.y[0]))}{otherwise}.")
     if n_classes > max(MAX_CLASSES, table.shape[0] // 5) and otherwise is not None:
         many = f"there are {n_classes:,} classes for {table.shape[0]:,} rows, too many to compare"
         raise WrongUse(f"{path}: {many}; does {'--labels' if given['labels'] else '--target'} name what is meant?")

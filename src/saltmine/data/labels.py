@@ -61,6 +61,17 @@ def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDAr
     return classes, numbers
 
 
+def only_class(label: Any) -> str:
+    """Return the part of a sentence that says that all rows have this label.
+
+    Examples
+    --------
+    >>> only_class("tumour")
+    "there is only one class, 'tumour', and nothing to compare it with; add rows of another class"
+    """
+    return f"there is only one class, {quoted(label)}, and nothing to compare it with; add rows of another class"
+
+
 def group_numbers(groups: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted names of the groups, as text, and the number of each row's group among them.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from os import PathLike
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.item_counts import ItemCounts
-from saltmine.data.labels import Grouping, class_numbers, row_counts
+from saltmine.data.labels import Grouping, class_numbers, only_class, row_counts
 from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
 from saltmine.data.rows_having import ItemSets, count_having, count_having_in_memory
 from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
@@ -182,8 +183,8 @@ class PatternModel(NewRows, Outputs):
             Or data that is read lazily: a dask array, a zarr array or its path, or the path of a folder of .npz or
             .parquet files, each with some of the rows.
         y : (m,) labels
-            Classes of the rows. Methods without classes, such as `Primp`, do not need them; if given, tables and
-            reports count rows by class.
+            Classes of the rows; a single class is fitted with a warning, since there is nothing to compare. Methods
+            without classes, such as `Primp`, do not need labels; if given, tables and reports count rows by class.
         sample_weight : (m,) whole numbers, optional
             How often every row occurs: 3 is the same as three equal rows, 0 as none. Not for data that is read lazily.
         groups : (m,) names, optional
@@ -217,6 +218,10 @@ class PatternModel(NewRows, Outputs):
             with self._open_client(X) as client:
                 data = self._validate(X, item_names, row_names)
                 classes, numbers = self._classes(y, data.shape[0])
+                if self._knows_classes and len(classes) == 1:
+                    # Not an error: a fold of a cross-validation may be so, and scikit-learn takes it for a valid fit.
+                    problem = f"{type(self).__name__} compares classes, but {only_class(classes.tolist()[0])}"
+                    warnings.warn(f"{problem}, or use Primp for data without classes.", stacklevel=2)
                 grouping = None if groups is None else Grouping.of(groups, data.shape[0])
                 if sample_weight is None:
                     self._fit_rows(data, classes, numbers, grouping, client)

@@ -28,6 +28,8 @@ COMMON = "common"
 MIN_RATIO = 2.0
 # So many times the share of rows that use it, and of rows with most of the items, where a pattern is "only" of a class.
 MIN_RATIO_OF_ONLY = 10
+# Share of the rows of a pattern with which a class is its main user.
+MAIN_USER = 2 / 3
 # More carriers than noise makes with this probability are more than it explains.
 NOISE_LEVEL = 0.05
 # Up to so many items a tail is summed up exactly; with more items it is that of a normal distribution.
@@ -114,6 +116,29 @@ def class_kinds(model: FittedModel) -> NDArray[Any]:
         if poisson.sf(outside[a, s] - 1, expected) >= NOISE_LEVEL and _is_rare_outside(model, a, s):
             kinds[a, s] = ONLY
     return kinds
+
+
+def main_user(model: FittedModel, s: int) -> int | None:
+    """Return the class that most users of a pattern are in, if every class carries it and others hardly use it.
+
+    The share of the class that uses it is at least ten times that of every other class: by its use, such a pattern
+    might be "only" of the class. Other patterns describe its other carriers better.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> counts = {"class_counts_": np.array([100, 50]), "usage_counts_": np.array([[30], [1]])}
+    >>> main_user(SimpleNamespace(**counts, carrier_counts_=np.array([[60], [20]])), 0)
+    0
+    >>> main_user(SimpleNamespace(**counts, carrier_counts_=np.array([[60], [0]])), 0) is None
+    True
+    """
+    used, sizes, carriers = model.usage_counts_[:, s], model.class_counts_, model.carrier_counts_[:, s]
+    a = int(used.argmax())
+    others = np.arange(len(used)) != a
+    is_main = others.any() and (carriers > 0).all() and used[a] >= max(1, MAIN_USER * used.sum())
+    # Products instead of shares, as above.
+    return a if is_main and (used[a] * sizes >= MIN_RATIO_OF_ONLY * used * sizes[a])[others].all() else None
 
 
 def _is_rare_outside(model: FittedModel, a: int, s: int) -> bool:

@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from saltmine.arrays import Floats, Indices
-from saltmine.fitted.kinds import GROUP, SHARED, TYPICAL
+from saltmine.fitted.kinds import GROUP, MAIN_USER, SHARED, TYPICAL
 
 # Items in the title of a pattern; with fewer than ENOUGH_ITEMS in the first part, items of the other parts follow.
 TITLE_ITEMS, ENOUGH_ITEMS = 5, 3
-# Share of the rows of a pattern with which a class is its main user.
-MAIN_USER = 2 / 3
 
 
 @dataclass(frozen=True)
@@ -85,6 +83,8 @@ class PatternSummary:
         Where rows belong to groups and the pattern is one of single groups, their names; else empty.
     unconfirmed : list of int
         The classes of which it is not confirmed that they add items, where the method does not test it.
+    main_user : int or None
+        Of a shared pattern that all classes carry, the class that uses it if the others hardly do; else None.
     """
 
     number: int
@@ -99,6 +99,7 @@ class PatternSummary:
     parts: list[Part]
     groups: list[str] = field(default_factory=list)
     unconfirmed: list[int] = field(default_factory=list)
+    main_user: int | None = None
 
     @property
     def kind(self) -> str:

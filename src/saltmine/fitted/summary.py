@@ -14,7 +14,18 @@ from saltmine.arrays import Floats, Indices, Ints
 from saltmine.fitted.differences import MAX_P, MAX_Q, difference_table
 from saltmine.fitted.findings import Finding, find
 from saltmine.fitted.headline import headline
-from saltmine.fitted.kinds import ADDED, GROUP, MOSTLY, ONLY, TYPICAL, TableRows, class_kinds, role_names, table_rows
+from saltmine.fitted.kinds import (
+    ADDED,
+    GROUP,
+    MOSTLY,
+    ONLY,
+    TYPICAL,
+    TableRows,
+    class_kinds,
+    main_user,
+    role_names,
+    table_rows,
+)
 from saltmine.fitted.model import FittedModel
 from saltmine.fitted.parts import ClassSummary, Part, PatternSummary
 from saltmine.fitted.pattern_table import pattern_table
@@ -31,8 +42,8 @@ from saltmine.nouns import counted, plural
 _NUMBERS = ("evidence", "gain", "p_value", "q_value", "stability")
 # Characters of an item or class name.
 MAX_NAME = 500
-# Classes named among the facts, and groups named with a pattern.
-MAX_CLASSES_IN_FACTS, MAX_GROUPS_NAMED = 8, 3
+# Classes named among the facts, groups named with a pattern, and classes named that add an item of its title.
+MAX_CLASSES_IN_FACTS, MAX_GROUPS_NAMED, MAX_CLASSES_ADDING = 8, 3, 3
 
 
 class Summary:
@@ -245,8 +256,24 @@ class Summary:
         return [fact for fact in facts if fact]
 
     def title(self, pattern: PatternSummary) -> str:
-        """Return the strongest items of a pattern as its title."""
-        return ", ".join(" ".join(str(self.item_names[item]).split()) for item, _ in pattern.title)
+        """Return the strongest items of a pattern as its title.
+
+        Items that classes add follow the others, as "Trier adds: sugar"; an ellipsis stands for further items.
+        """
+        added = [part for part in pattern.parts if part.kind == ADDED]
+        named: dict[tuple[int, ...], list[str]] = {(): []}
+        for item, _ in pattern.title:
+            roles = tuple(part.role for part in added if item in part.items)
+            named.setdefault(roles, []).append(" ".join(str(self.item_names[item]).split()))
+        texts = [f"{self._adding(roles)}{', '.join(names)}" for roles, names in named.items() if names]
+        return "; ".join(texts) + (" …" if pattern.size > len(pattern.title) else "")
+
+    def _adding(self, roles: Sequence[int]) -> str:
+        """Return which classes add the items that follow; nothing if none does."""
+        if len(roles) > MAX_CLASSES_ADDING:
+            return f"{len(roles)} classes add: "
+        names = ", ".join(shorten(self.roles[role], MAX_NAME_IN_SENTENCE) for role in roles)
+        return f"{names} {'adds' if len(roles) == 1 else 'add'}: " if roles else ""
 
     def describe(self, pattern: PatternSummary, max_items: int, brief: bool = False) -> list[tuple[int, str]]:
         """Return the parts of a pattern as texts: the class that a part belongs to, and its strongest items.
@@ -320,7 +347,8 @@ def _pattern(model: FittedModel, kinds: list[str], s: int, typical: bool, of_few
         groups = np.unique(model.groups_[model.usage_[:, s] & occurs]).tolist()
     unconfirmed = [a for a in altered_by if not model.alteration_q_values_[a, s] <= model._level]
     figures = altered_by, size, usage, evidence, gain, stability
-    return PatternSummary(s, typical, owners, *figures, [], groups, unconfirmed)
+    user = None if owners or typical or groups else main_user(model, s)
+    return PatternSummary(s, typical, owners, *figures, [], groups, unconfirmed, user)
 
 
 def _strength(model: FittedModel, hits: Ints, rows: TableRows) -> Floats:

@@ -329,7 +329,7 @@ class Prepare(TransformerMixin, BaseEstimator):
             if array.ndim != 2:
                 found = f"it has {array.ndim} dimensions"
                 raise ValueError(f"X must be a table with rows and columns, but {found}. Reshape your data.")
-            frame = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
+            frame = pd.DataFrame(array, columns=_array_names(array.shape[1]))
         n_rows, n_columns = frame.shape
         if n_rows < 1 or n_columns < 1:
             raise ValueError(f"X has {n_rows} rows and {n_columns} columns; at least one of each is needed.")
@@ -344,12 +344,27 @@ class Prepare(TransformerMixin, BaseEstimator):
         wanted = [encoder.column for encoder in self._encoders]
         missing = [column for column in wanted if column not in frame.columns]
         if missing:
+            self._reject_other_names(X, frame, wanted)
             more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
             raise ValueError(
                 f"The column {quoted(missing[0])}{more} is missing; new data needs all columns of the fit."
             )
         frame = frame[wanted]
         return frame, _each(self._encode, _columns(frame), self._encoders)
+
+    def _reject_other_names(self, X: Any, frame: pd.DataFrame, wanted: list[str]) -> None:
+        """Refuse rows without column names where the fit had names, and rows with names where it had none."""
+        had_names, is_table = wanted != _array_names(len(wanted)), hasattr(X, "columns")
+        if had_names and (not is_table or isinstance(X.columns, pd.RangeIndex)):
+            some = ", ".join(map(quoted, wanted[:2])) + (", ..." if len(wanted) > 2 else "")
+            problem = f"X has no column names, but the columns of the fit ({some}) are looked up by name"
+            if frame.shape[1] != len(wanted):
+                raise ValueError(f"{problem}; pass a DataFrame with all {len(wanted)} of them.")
+            names = "prepare.feature_names_in_" if hasattr(self, "feature_names_in_") else "names"
+            raise ValueError(f"{problem}; pass a DataFrame, such as pd.DataFrame(X, columns={names}).")
+        if is_table and not had_names:
+            problem = f"X has column names such as {quoted(frame.columns[0])}, but the fit had none"
+            raise ValueError(f"{problem}; pass an array with the columns of the fit, such as X.to_numpy().")
 
     def _encode(self, column: Column, encoder: Encoder) -> Codes:
         codes = encoder.encode(column)
@@ -416,6 +431,11 @@ def _each(function: Callable[..., Result], column_wise: Sequence[Any], *more: Se
         return list(map(function, column_wise, *more))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(function, column_wise, *more))
+
+
+def _array_names(n_columns: int) -> list[str]:
+    """Return the names of the columns of an array."""
+    return [f"x{j}" for j in range(n_columns)]
 
 
 def _columns(frame: pd.DataFrame) -> list[Column]:

@@ -82,7 +82,7 @@ def render(model: FittedModel | Summary, title: str | None = None, max_patterns:
         **{name: escape(data[name]) for name in ("version", "date", "title", "answer", "method")},
         "facts": escape(" · ".join(data["facts"])),
         "source": escape(data["method_source"]),
-        "independent": escape(_independent(summary)),
+        **{name: escape(text) for name, text in _counted(summary).items()},
         **{name: escape(text) for name, text in _meanings(data["tested"], data["exact"], len(data["classes"])).items()},
         "findings": findings_html(summary, {pattern["number"] for pattern in data["patterns"]}),
         "outline": f'<ul class="outline">{lines}</ul>',
@@ -95,12 +95,17 @@ def render(model: FittedModel | Summary, title: str | None = None, max_patterns:
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _asset("report.html"))
 
 
-def _independent(summary: Summary) -> str:
-    """Return what the tests take as independent."""
+def _counted(summary: Summary) -> dict[str, str]:
+    """Return what the glossary says about what the tests count: rows, or groups of rows."""
     if summary.model.groups_ is None:
-        return "take rows as independent"
+        return {"independent": "take rows as independent", "evidence_counts": "", "items_count": ""}
     noun = summary.model.group_name_
-    return f"count groups ({noun}), not rows; a {noun} with rows of several classes is compared with itself"
+    groups = "groups" if noun == "group" else f"groups ({noun})"
+    return {
+        "independent": f"count {groups}, not rows; a {noun} with rows of several classes is compared with itself",
+        "evidence_counts": f" It counts {groups}, not rows.",
+        "items_count": f" The test counts {groups}; shares, odds ratio and interval count rows.",
+    }
 
 
 def _meanings(tested: bool, exact: bool, n_classes: int) -> dict[str, str]:

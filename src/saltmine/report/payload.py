@@ -15,6 +15,7 @@ from saltmine.fitted.model import FittedModel
 from saltmine.fitted.parts import Part, PatternSummary
 from saltmine.fitted.summary import Summary
 from saltmine.fitted.wording import significant
+from saltmine.nouns import plural
 from saltmine.report.layout import Layout, kind_of_items, layout_of
 from saltmine.report.rows import MAX_ROW_NAME, as_base64, named_rows, usage_lines
 from saltmine.version import __version__
@@ -70,6 +71,7 @@ def payload(model: FittedModel | Summary, title: str | None = None, max_patterns
         "classes": [asdict(entry) | {"colour": colour} for entry, colour in zip(summary.classes, colours, strict=True)],
         "refits": None if model.stability_ is None else int(model.stability_.refits),
         **_patterns(summary, shown, kind),
+        "groups": None if model.groups_ is None else plural(2, model.group_name_),
         "left_out": len(summary.patterns) - len(shown),
         "usage": usage_lines(*usage) if shown else None,
         "frequent": [] if shown or len(summary.classes) > 1 else _frequent(summary),
@@ -121,6 +123,7 @@ def _patterns(summary: Summary, shown_patterns: list[PatternSummary], kind: str)
             "parts": [_part(summary, part, limit, position, layout) for part in pattern.parts],
             "heading": [[int(position[item]), role] for item, role in pattern.title],
             "unconfirmed": pattern.unconfirmed,
+            "main_user": pattern.main_user,
             "of_groups": summary.group_text(pattern) if pattern.groups else None,
             **_having(model, pattern.number),
             "rows": np.searchsorted(rows, named).tolist(),

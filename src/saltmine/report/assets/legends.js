@@ -3,7 +3,8 @@
 const EXPLAINED = {
   evidence:
     "How far chance is from explaining this: minus the logarithm of a bound on the probability that chance shows " +
-    "as much. It is no effect size.",
+    "as much. It is no effect size." +
+    (data.groups ? ` It counts ${data.groups}, not rows.` : ""),
   gain: "How much longer the description of the data would be without it, in nats. The more, the more it explains.",
   nats: "Unit of information, the length of a description: 1 nat is 1.44 bits.",
   carriers:
@@ -15,7 +16,8 @@ const EXPLAINED = {
   q:
     "Mostly, only: exact test that a larger share of the rows of the class carries the pattern than of all other rows. " +
     "Added: that carriers of the class have the added items more often than those of classes that do not add them. " +
-    "Corrected for the number of tests.",
+    "Corrected for the number of tests." +
+    (data.groups ? ` Tests count ${data.groups}, not rows.` : ""),
   usage: "Rows whose description is shortest with the pattern in it. Not every item of it has to be there.",
   strength:
     "Rows that use the pattern and have the item, times the logarithm of how much more frequent it is there than in " +

@@ -102,11 +102,18 @@ function kindNodes(pattern) {
   if (pattern.of_groups) return [el("bdi", {}, pattern.of_groups)];
   if (!severalClasses) return pattern.typical ? ["typical row"] : [];
   const owners = pattern.owners.map(([role]) => role);
-  const common = [pattern.typical ? "typical row" : "shared"];
+  const common = pattern.typical ? ["typical row"] : sharedNodes(pattern);
   const kind = owners.length ? [`${pattern.kind} `, ...classNames(owners)] : common;
   const { altered_by: alterers } = pattern;
   if (!alterers.length) return kind;
   return [...kind, "; ", ...classNames(alterers), alterers.length > 1 ? " add items" : " adds items"];
+}
+
+/** That a pattern is shared, and why, where only one class uses it. */
+function sharedNodes(pattern) {
+  if (pattern.main_user === null) return ["shared"];
+  const everyone = classes.length === 2 ? "both" : "all";
+  return [`shared: carried by ${everyone} classes, used mainly by `, className(pattern.main_user)];
 }
 
 /** Names of classes; of many, the first three and a word that names the others. */
