@@ -33,7 +33,7 @@ table.X[["weekday", "age", "bread", "butter"]].head()
 # Make yes/no items
 # -----------------
 # :class:`~saltmine.Prepare` turns every column into items.
-# The age is cut at 36 and 60, because these are the groups that the chain thinks in.
+# The age is cut at 36 and 60, because the chain uses these age groups.
 
 items = Prepare(thresholds={"age": [36, 60]}).fit_transform(table.X)
 print(", ".join(items.columns[:10]))
@@ -67,7 +67,7 @@ model.summary().table[
 # ----------------------
 # Pattern 0 is a breakfast.
 # Both shops sell it, but Trier *adds* two items to it.
-# ``support`` is computed among the baskets of a shop that use the pattern: the share that has the item.
+# ``support`` is a share: of the baskets of a shop that use the pattern, how many have the item?
 
 patterns = model.patterns()
 breakfast = patterns[patterns.pattern == 0]
@@ -103,8 +103,8 @@ ax.figure.set_size_inches(7, 4)
 # %%
 # The answer
 # ----------
-# Customers of both shops buy breakfast (bread, butter, jam and milk) and pasta dinners.
-# In Trier, breakfast comes with coffee and sugar; in Mainz it hardly ever does.
+# Customers of both shops buy products for breakfast (bread, butter, jam and milk) and for pasta dinners.
+# In Trier, they buy coffee and sugar with breakfast; in Mainz they hardly ever do.
 # Snacks and beer on Fridays and Saturdays are found only in Mainz, and baby products for buyers under 36 only in Trier.
 #
 # ``model.report("baskets.html")`` writes all of this as a page that needs no other file.

@@ -6,13 +6,13 @@ Some data is too large for one machine.
 A Dask cluster can hold it in blocks, and the call of ``fit`` is the same.
 Is the model the same, too?
 
-The cluster of this tutorial is two processes on one machine; the address of a real one works in the same way.
+The cluster of this tutorial consists of two processes on one machine; a real cluster is used in the same way, by its address.
 """
 
 # %%
 # Data that is read lazily
 # ------------------------
-# A genome has many more columns than rows: here are 120 samples with 20,000 sites, written as a zarr array.
+# Genome data has many more columns than rows: here, 120 samples with 20,000 sites are written as a zarr array.
 # A block is read only when it is needed.
 
 import tempfile
@@ -31,7 +31,7 @@ sites = rng.random((120, 20_000)) < 0.01
 carriers = rng.random(120) < 0.3
 sites[np.ix_(carriers, np.arange(50))] = True  # fifty sites that go together
 sites[np.ix_(carriers & (stage == "relapse"), np.arange(50, 80))] = (
-    True  # thirty more of them in relapses
+    True  # thirty more sites in relapses
 )
 
 folder = tempfile.mkdtemp()
@@ -42,7 +42,7 @@ sites
 # %%
 # In this process
 # ---------------
-# Without a cluster the blocks are searched here, one after the other, on all cores.
+# Without a cluster, the blocks are searched in this process, one after the other, on all cores.
 
 local = CSalt(random_state=0).fit(sites, stage)
 print(local.summary().headline)
@@ -51,8 +51,8 @@ print(local.summary().headline)
 # On two workers
 # --------------
 # ``Client("tcp://host:8786")`` connects to a cluster that runs already.
-# In a script that starts one by ``LocalCluster``, put the code below ``if __name__ == "__main__":``, because workers
-# load the file.
+# In a script that starts a cluster with ``LocalCluster``, put the code below ``if __name__ == "__main__":``, because the
+# workers load the file.
 
 cluster = SubprocessCluster(worker_kwargs={"nthreads": 1})
 cluster.scale(2)

@@ -3,9 +3,9 @@
 ==========================
 
 Patterns can also be the features of a classifier.
-Do they help to predict, and can we still read what the classifier uses?
+Do they help to predict, and can we still understand what the classifier uses?
 
-The table is made up: 600 patients with age, sixteen findings, and whether they came back within a month.
+The table is made up: it has the age of 600 patients, sixteen findings, and whether they came back within a month.
 """
 
 # %%
@@ -29,7 +29,7 @@ table = pd.DataFrame(
 heart, infection, returned = (rng.random((n, 3)) < [0.5, 0.6, 0.5]).T
 table.loc[heart, ["finding 1", "finding 2", "finding 3", "finding 4"]] = True
 table.loc[heart & returned, ["finding 5", "finding 6"]] = (
-    True  # those who come back have these, too
+    True  # patients who come back also have these findings
 )
 table.loc[infection & returned, ["finding 8", "finding 9", "finding 10"]] = True
 table = table.astype(int)
@@ -81,7 +81,7 @@ pd.DataFrame(search.cv_results_)[
 # %%
 # What does the classifier use?
 # -----------------------------
-# The columns of the patterns have readable names.
+# The columns that ``CSalt`` gives to the classifier have readable names.
 
 names = pipeline[:-1].get_feature_names_out()
 weights = pd.Series(pipeline[-1].coef_[0], index=names).sort_values()

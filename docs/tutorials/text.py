@@ -3,7 +3,7 @@
 ======================
 
 What do people write about in a forum on cycling and in a forum on motorcycles?
-Some topics are common to both, but each forum may use other words for them.
+Some topics are common to both forums, but each forum may add its own words to them.
 Documents are rows here, and words are items.
 
 The corpus is small and made by the script: each post consists of words of its topics and of other words.
@@ -12,7 +12,7 @@ The corpus is small and made by the script: each post consists of words of its t
 # %%
 # Write the corpus
 # ----------------
-# Many tools give a file with one JSON object per line: a text, and a label.
+# Many tools write a file with one JSON object per line, which holds a text and a label.
 
 import json
 import random
@@ -73,7 +73,7 @@ print(posts[0]["text"])
 # Read the documents
 # ------------------
 # Words are reduced to their base form, and stop words such as *about* and *the* are left out.
-# A word has to be in 20 documents to become an item; ``min_docs`` changes that.
+# A word has to be in at least 20 documents to become an item; ``min_docs`` changes this number.
 
 table = saltmine.read(path, target="label", text="text")
 table

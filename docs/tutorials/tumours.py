@@ -7,8 +7,8 @@ Which genes are mutated together, and what is new in a relapse?
 
 Samples of one patient are not independent: most mutations of a relapse were in the primary tumour already.
 So the tests have to count patients, not samples.
-The data is simulated, so that we know what should be found, and is written as the MAF files that a sequencing
-pipeline gives.
+The data is simulated, so that we know what should be found.
+It is written as MAF files, as a sequencing pipeline does.
 """
 
 # %%
@@ -78,7 +78,7 @@ print(table, table.groups[:4], table.group_name)
 # Count patients, not samples
 # ---------------------------
 # ``groups`` says which samples are of the same patient.
-# If a patient has samples of both classes, these are compared with each other.
+# If a patient has samples of both classes, these samples are compared with each other.
 
 patients = pd.Series(table.groups, name="patient")
 model = CSalt(random_state=0).fit(
@@ -93,14 +93,14 @@ print(model.summary())
 # %%
 # Two samples of a patient share most of their mutations, so a pattern of one or two patients says nothing about others.
 # Such a pattern has the kind ``group`` in the table, and is not counted among the patterns.
-# Without ``groups`` it would look like a discovery.
+# Without ``groups``, it would look like a discovery.
 #
 # The same on the command line is
 # ``saltmine fit primary=primary.maf relapse=relapse.maf --labels samples.tsv -o out/``.
 #
 # How sure is it?
 # ---------------
-# ``support`` is computed among the samples of a stage that use the pattern: the share that has the gene.
+# ``support`` is a share: of the samples of a stage that use the pattern, how many have a mutation of the gene?
 # The ``q_value`` comes from the test that counts patients.
 
 table_of_genes = model.patterns().query("kind != 'group'")
