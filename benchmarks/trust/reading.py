@@ -76,6 +76,7 @@ Writer = Callable[[Path, np.random.Generator], None]
 _FILES: dict[str, tuple[str, Writer]] = {
     "VCF, 200 x 100,000": ("calls.vcf", write_vcf),
     "h5ad, 100,000 x 20,000": ("cells.h5ad", write_h5ad),
+    "h5ad, 300,000 x 20,000": ("cells.h5ad", partial(write_h5ad, n_rows=300_000)),
     "h5ad, compressed": ("cells.h5ad", partial(write_h5ad, compression="gzip")),
     "Parquet, 400,000 x 200": ("baskets.parquet", write_parquet),
     "VCF, 2 x 10": ("calls.vcf", partial(write_vcf, n_samples=2, n_records=10)),
