@@ -52,15 +52,24 @@ def test_what_comes_after_the_search_has_its_time(clock):
 def test_time_is_set_aside_for_the_very_end(clock):
     deadline, short, unlimited = Deadline(10, clock), Deadline(3, clock), Deadline(None, clock)
     clock.now = 2.0
-    deadline.set_aside(1.5)
+    assert deadline.elapsed() == 2
+    deadline.set_aside(3.0)
     assert deadline.left() == pytest.approx(5.0)
     deadline.reserve = 1.0
     assert deadline.left() == pytest.approx(4.0)
     # Never more than half of what is left.
-    short.set_aside(1.5)
+    short.set_aside(3.0)
     assert short.left() == pytest.approx(0.5)
-    unlimited.set_aside(1.5)
+    unlimited.set_aside(3.0)
     assert unlimited.left() == float("inf")
+
+
+def test_a_run_that_another_goes_on_from_searches_half_of_the_time_after_reading(clock):
+    deadline = Deadline(10, clock, resumable=True)
+    clock.now = 6.0
+    deadline.set_aside(9.0)
+    deadline.reserve = 100.0
+    assert deadline.left() == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(("seconds", "size"), [(None, 1000), (10, 1000), (5, 500), (0.1, 200)])

@@ -41,8 +41,8 @@ class Deadline:
         Returns seconds.
     resumable : bool
         Whether another run goes on from a checkpoint where this one ends. Phases then have all of the time: a step that
-        is longer than a share of it would be cut short in every run. At least half of the time is for the search,
-        whatever comes after it.
+        is longer than a share of it would be cut short in every run. At least half of the time that is left after
+        reading is for the search, whatever comes after it.
 
     Attributes
     ----------
@@ -101,12 +101,22 @@ class Deadline:
         self.was_short = True
         return int(in_time)
 
-    def set_aside(self, times: float) -> None:
-        """Keep for the very end so many times what was needed until now, but no more than half of what is left."""
+    def elapsed(self) -> float:
+        """Return the seconds that are over."""
+        return self._clock() - self._begin
+
+    def set_aside(self, seconds: float) -> None:
+        """Keep so many seconds for the very end, but no more than half of what is left; the search begins now.
+
+        Where another run goes on, this one keeps nothing: it might have no time to search at all.
+        """
         if self._end is None or self._limit is None:
             return
         now = self._clock()
-        self._end -= min(times * (now - self._begin), max(self._end - now, 0.0) / 2)
+        if self._resumable:
+            self._begin = now
+            return
+        self._end -= min(seconds, max(self._end - now, 0.0) / 2)
         self._limit = min(self._limit, self._end)
 
     def spent(self) -> float:

@@ -81,8 +81,11 @@ def quoted(value: Any, width: int = 80) -> str:
     >>> quoted("milk"), quoted(3.5), quoted("bread and butter", 13)
     ("'milk'", '3.5', "'brea...tter'")
     """
-    # A value of NumPy would come with its type.
-    return shorten(repr(value.item() if getattr(value, "shape", None) == () else value), width)
+    # A number or text of NumPy would come with its type.
+    is_typed = (
+        type(value).__module__ == "numpy" and getattr(value, "shape", None) == () and value.dtype.kind in "biufSU"
+    )
+    return shorten(repr(value.item() if is_typed else value), width)
 
 
 def shorten_message(message: str) -> str:

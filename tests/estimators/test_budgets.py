@@ -22,7 +22,7 @@ from tests.helpers.command_line import refused, run
 
 SAMPLE = 300
 LIMITS = [*range(1, 20), 25, 32, 40, 50, 65, 80, 100, 130, 170, 220, 300, 400, 550, 750, 1000]
-ENDED_EARLY = "The time limit ended the search early: a longer one may find more."
+ENDED_EARLY = "The time limit made the search shorter: with a longer one there may be more, or other, patterns."
 
 
 @pytest.fixture(scope="module")
@@ -113,11 +113,84 @@ def test_a_smaller_sample_for_lack_of_time_is_no_whole_fit(monkeypatch, small_sa
     assert model.n_components_ > 0
 
 
+def test_columns_without_ones_are_no_part_of_a_sample_that_time_would_cut(monkeypatch, small_samples):
+    made = make_planted(200, [60, 60], rank=3, noise=0.05, random_state=2)
+    X = np.hstack([made.X, np.zeros((120, 1500), dtype=bool)])
+    # Time for fewer columns than a sample may have, but for more than there are.
+    monkeypatch.setattr(wide, "MIN_ITEMS_IN_TIME", 250)
+    monkeypatch.setattr(wide, "CELLS_PER_SECOND", 1e-3)
+    model = CSalt(random_state=0, max_time=1000).fit(X, made.y)
+    assert model.finished_
+    np.testing.assert_array_equal(model.usage_, CSalt(random_state=0).fit(X, made.y).usage_)
+
+
+class SlowReading(Looks):
+    """A clock of looks; when blocks are arranged, so many are over."""
+
+    reading = 0.0
+
+    def __call__(self):
+        return super().__call__() + self.reading
+
+
+@pytest.fixture
+def slow_reading(monkeypatch):
+    """Return the clocks of the fits that follow, each of which takes 4000 looks to arrange its blocks."""
+    clocks = []
+
+    def make_deadline(limit, **more):
+        clocks.append(SlowReading())
+        return Deadline(limit, clocks[-1], **more)
+
+    def arranged(arrange):
+        def slow(*arguments):
+            clocks[-1].reading = 4000.0
+            return arrange(*arguments)
+
+        return slow
+
+    monkeypatch.setattr(base, "Deadline", make_deadline)
+    monkeypatch.setattr(fitting, "ThreadTeam", partial(ThreadTeam, 1))
+    for name in ("arrange_row_blocks", "arrange_item_blocks"):
+        monkeypatch.setattr(fitting, name, arranged(getattr(fitting, name)))
+
+
+@pytest.mark.usefixtures("slow_reading", "small_samples")
+@pytest.mark.parametrize(
+    ("search", "sizes"), [("search_wide", (2000, [60, 60])), ("search_tall", (40, [900, 900]))], ids=["wide", "tall"]
+)
+def test_reading_is_counted_once_however_many_restarts_there_are(monkeypatch, search, sizes):
+    made, whole, ends = make_planted(*sizes, rank=4, noise=0.05, random_state=2), getattr(fitting, search), []
+
+    def observed(executor, labels, settings):
+        ends.append(settings.deadline.left() + settings.deadline.elapsed())
+        return whole(executor, labels, settings)
+
+    monkeypatch.setattr(fitting, search, observed)
+    CSalt(random_state=0, n_restarts=3, max_time=100_000).fit(made.X, made.y)
+    assert len(ends) == 3
+    # What is done with all data in the end takes a multiple of what reading took.
+    np.testing.assert_allclose(ends, 100_000 - fitting.AFTER_BLOCKS * 4000, atol=10)
+
+
+@pytest.mark.usefixtures("slow_reading", "small_samples")
+@pytest.mark.parametrize("sizes", [(2000, [60, 60]), (40, [900, 900])], ids=["wide", "tall"])
+def test_runs_that_mostly_read_get_on(sizes, tmp_path):
+    made = make_planted(*sizes, rank=4, noise=0.05, random_state=2)
+    model = CSalt(random_state=0, checkpoint=tmp_path / "fit.ckpt", max_time=5000)
+    for _ in range(20):
+        if model.fit(made.X, made.y).finished_:
+            break
+    assert model.finished_
+
+
 def test_no_candidate_is_looked_for_where_the_search_was_cut_short(looks):
     X = np.random.default_rng(0).random((60, 30)) < 0.2
     models = [CSalt(random_state=0, max_time=limit).fit(X, np.arange(60) % 2) for limit in (1, 10**9)]
     assert [model.n_components_ for model in models] == [0, 0]
     assert [model.near_miss_ is None for model in models] == [True, False]
+    assert models[0].summary().headline.startswith("No pattern was found in the time that the search had. ")
+    assert models[1].summary().headline.startswith("No pattern passed the test")
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 20])
@@ -306,11 +379,38 @@ def test_the_command_line_says_it(looks, table, tmp_path):
 
 def test_the_command_line_keeps_the_checkpoint_of_a_search_that_ended_early(looks, table, tmp_path):
     path = tmp_path / "fit.ckpt"
-    fit = "fit", table, "--target", "class", "-q", "-o", tmp_path / "out", "--checkpoint", path
-    assert run(*fit, "--max-time", "30").exit_code == 0
+    fit = "fit", table, "--target", "class", "-o", tmp_path / "out", "--checkpoint", path
+    first = run(*fit, "--max-time", "30")
+    assert first.exit_code == 0
+    assert "Going on" not in first.stderr
+    assert f"The same command goes on with the search, from the checkpoint {path}." in first.stderr
     assert path.exists()
-    assert run(*fit).exit_code == 0
+    # Too short to get any further: a warning of one line, without the place in the program.
+    again = run(*fit, "--max-time", "30")
+    (warning,) = [line for line in again.stderr.splitlines() if "too short" in line]
+    assert warning.startswith("Warning: max_time=30 is too short for the next step of the search")
+    assert ".py" not in again.stderr
+    last = run(*fit)
+    assert last.exit_code == 0
+    assert f"Going on from the checkpoint {path} ..." in last.stderr
+    assert "The same command goes on" not in last.stderr
     assert not path.exists()
+
+
+def test_an_interrupt_says_that_the_checkpoint_is_there(monkeypatch, table, tmp_path):
+    path, whole = tmp_path / "fit.ckpt", CSalt.fit
+
+    def interrupted(model, *arguments, **names):
+        whole(model, *arguments, **names)
+        path.write_bytes(b"all there is of it")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(CSalt, "fit", interrupted)
+    result = run("fit", table, "--target", "class", "-q", "-o", tmp_path / "out", "--checkpoint", path)
+    assert result.exit_code == 1
+    kept = f"the same command goes on from the checkpoint {path}, and nothing else was written."
+    assert result.stderr.splitlines()[-1] == f"Error: Interrupted; {kept}"
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), "long", True])

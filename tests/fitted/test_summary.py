@@ -142,14 +142,20 @@ def test_a_title_tells_added_items_from_shared_ones(added, expected):
 
 
 def test_the_table_tells_added_items_from_shared_ones():
-    X, shop = baskets()
-    # Few baskets of Mainz have breakfast, so that coffee and sugar name it as well.
-    few = X["bread"].to_numpy() & (shop == "Mainz") & (np.arange(len(X)) % 4 > 0)
-    model = CSalt(random_state=0).fit(X[~few], shop[~few])
-    (breakfast,) = [text for text in model.summary().table["strongest"] if "bread" in text]
+    model = CSalt(random_state=0).fit(*baskets())
+    table = model.summary().table
+    (breakfast,) = [text for text in table["strongest"] if "bread" in text]
     shared, added = breakfast.split("; Trier adds: ")
-    assert set(shared.split(", ")) < {"bread", "butter", "jam", "milk"}
-    assert set(added.removesuffix(" …").split(", ")) == {"coffee", "sugar"}
+    assert set(shared.split(", ")) == {"bread", "butter", "jam", "milk"}
+    assert set(added.split(", ")) == {"coffee", "sugar"}
+    for label, count in zip(model.classes_, model.class_counts_, strict=True):
+        np.testing.assert_allclose(table[f"share_{label}"] * count, table[f"usage_{label}"])
+
+
+def test_a_title_names_few_of_many_classes_that_add_items():
+    summary, pattern = _breakfast({0: ["tea"], 1: ["sugar"], 2: ["jam"], 3: ["rice"]})
+    assert summary.title(pattern).endswith(" …")
+    assert summary.title(pattern).count(" adds: ") == 3
 
 
 def _classes(*names):

@@ -407,3 +407,10 @@ def test_a_word_among_numbers_is_named(stray, message):
 def test_names_of_rows_are_not_taken_for_numbers():
     with pytest.raises(ValueError, match=r"300 different texts in 300 rows, too many for categories; if it names"):
         Prepare().fit(pd.DataFrame({"id": [f"patient {k}" for k in range(300)]}))
+
+
+def test_a_missing_column_of_a_table_whose_names_look_like_those_of_an_array():
+    table = pd.DataFrame({"x0": [0, 1, 1], "x1": [1, 0, 1], "x2": [1, 1, 0]})
+    prepare = Prepare().fit(table)
+    with pytest.raises(ValueError, match=r"The column 'x1' is missing; new data needs all columns of the fit\."):
+        prepare.transform(table[["x0", "x2"]])

@@ -453,6 +453,25 @@ def test_without_time_a_class_loses_what_it_adds_and_the_rest_stays(fitted_in_bl
     np.testing.assert_array_equal(model.carry[s][1 - a], carry[1 - a])
 
 
+def test_without_time_no_class_is_left_with_rows_that_use_nothing():
+    rng = np.random.default_rng(0)
+    cells, labels = rng.random((1200, 12)) < 0.05, np.repeat(np.arange(3), 400)
+    cells[:800, :5] |= rng.random((800, 5)) < 0.9
+    cells[800:, 5:10] |= rng.random((400, 5)) < 0.9
+    carry = np.zeros((1, 3, 12), dtype=bool)
+    carry[0, :2, :5] = carry[0, 2, 5:10] = True
+    with LocalExecutor([RowBlock(cells, labels, 3)]) as executor:
+        model = TallModel(executor, alterations=True, alpha=0.01)
+        model._begin(1)
+        model._place(0, TallStart(carry, np.full(1, 1200.0), np.full(12, 60), []))
+        assert model.used[0].min() > 300
+        model._is_over = True
+        model.make_alike(0, np.array([False, True, False]))
+        assert model.used[0].any()
+        assert (model.carry[0].any(axis=1) | (model.used[0] == 0)).all()
+        assert model.length < model.null_length()
+
+
 def test_a_worker_killed_in_the_middle_of_a_fit(data, small_samples, client):
     cells, labels = data
     killed = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from saltmine.baselines import JointNMF
 from saltmine.checkpoint import remove_checkpoint
 from saltmine.cli import options, streams
 from saltmine.cli.data import Items, about, read_items
-from saltmine.cli.errors import WrongUse, user_mistakes
+from saltmine.cli.errors import Interrupted, WrongUse, user_mistakes
 from saltmine.cli.output import Notes, as_json, atomic_folder
 from saltmine.cli.results import FILES, MODEL, plain_values, print_summary, write_results
 from saltmine.fitted.summary import Summary
@@ -95,7 +97,8 @@ def fit(data: Path | ClassFiles, **given: Any) -> None:
         items = read_items(data, given, notes, otherwise)
         facts = about(data, items, given)
         begin = time.perf_counter()
-        model = _fit(items, given)
+        with _going_on(given["checkpoint"], notes):
+            model = _fit(items, given)
         if given["stability"]:
             _assess_stability(model, items, given)
         seconds = time.perf_counter() - begin
@@ -107,10 +110,26 @@ def fit(data: Path | ClassFiles, **given: Any) -> None:
     streams.outcome.written_to(given["output"], is_printed=given["as_json"])
     if model.finished_:
         remove_checkpoint(given["checkpoint"])
+    elif given["checkpoint"] is not None:
+        notes.say(f"The same command goes on with the search, from the checkpoint {given['checkpoint']}.")
     if given["as_json"]:
         click.echo(as_json(values))
     else:
         print_summary(summary, given["output"])
+
+
+@contextmanager
+def _going_on(checkpoint: str | None, notes: Notes) -> Iterator[None]:
+    """Say if a fit goes on from a checkpoint, and where the next one does if it is interrupted."""
+    if checkpoint is not None and Path(checkpoint).exists():
+        notes.say(f"Going on from the checkpoint {checkpoint} ...")
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is None or not Path(checkpoint).exists():
+            raise
+        kept = f"the same command goes on from the checkpoint {checkpoint}"
+        raise Interrupted(f"Interrupted; {kept}, and nothing else was written.") from None
 
 
 def _fit(items: Items, given: dict[str, Any]) -> Any:

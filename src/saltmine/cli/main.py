@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module
+from typing import Any
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
 
 from saltmine.cli.errors import Failed, OneLineErrors
 from saltmine.cli.memory import too_small
+from saltmine.names import shorten_message
 from saltmine.version import __version__
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
@@ -68,8 +70,15 @@ def cli(debug: bool) -> None:
 
     Exit codes: 0 done, 1 failed, 2 wrong use. Results go to standard output, everything else to standard error.
     """
+    click.get_current_context().with_resource(warnings.catch_warnings())
     # Columns are matched by name before a model sees them; scikit-learn cannot know.
     warnings.filterwarnings("ignore", message="X does not have valid feature names")
+    warnings.showwarning = _show_warning
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Show a warning as one line, without the place in the program."""
+    click.echo(f"Warning: {shorten_message(str(message))}", err=True)
 
 
 @click.command()

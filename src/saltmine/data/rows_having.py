@@ -20,8 +20,8 @@ from saltmine.data.validation import BinaryMatrix
 if TYPE_CHECKING:
     from distributed import Client
 
-# Cells of the rows that are looked at together.
-PART_CELLS = 1 << 24
+# Cells, and counts, of the rows that a thread looks at together.
+PART_CELLS, PART_COUNTS = 1 << 24, 1 << 22
 # Lazy data of fewer rows is read in blocks of columns.
 FEW_ROWS = 1 << 12
 
@@ -173,8 +173,8 @@ def count_having_in_memory(
         count(part, hits)
         found.append(sets.reduce(hits, numbers[part]))
 
-    width = max(data.shape[1], sets.items.shape[1], 1)
-    parts = cut(data.shape[0], width, PART_CELLS)
+    width = max(data.shape[1] * PART_COUNTS / PART_CELLS, sets.items.shape[1], 1)
+    parts = cut(data.shape[0], int(width), PART_COUNTS)
     with ThreadTeam() if len(parts) > 1 else ThreadTeam(1) as team:
         team.run(reduce, [(part,) for part in parts])
     return _sum(sets, found)

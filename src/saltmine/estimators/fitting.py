@@ -84,6 +84,8 @@ SETTLING_ROUNDS = 5
 TESTS_AFTER, PER_USE, PER_CLASS, AT_LEAST = 8.0, 6e-8, 4e-4, 0.01
 # Where the time is limited, the share of it for the search before that.
 SEARCHING = 0.92
+# What is done with all data in the end takes so many times as long as reading and arranging it in blocks.
+AFTER_BLOCKS = 1.5
 
 
 def fit_in_memory(
@@ -144,22 +146,24 @@ def _search_by_description_length(
         is_lazy = isinstance(data, LazyMatrix)
         checkpoint = None if is_lazy else open_checkpoint(model, labels, partial(digest_rows, data))
         if model.algorithm == "saltmine" and is_tall(data.shape, cells):
-            sources = row_sources(data, labels, client, model.binarize, n_classes)
+            begin, sources = model._deadline.elapsed(), row_sources(data, labels, client, model.binarize, n_classes)
             with open_executor(partial(make_row_block, **classes), sources, client, team) as row_blocks:
                 if is_lazy:
                     checkpoint = open_checkpoint(model, labels, partial(digest_blocks, row_blocks, RowBlock))
                 merge, names = classes["merge_classes"], model._item_names
                 order = arrange_row_blocks(row_blocks, labels, merge, names, data.shape[1])
+                model._deadline.set_aside(AFTER_BLOCKS * (model._deadline.elapsed() - begin))
                 found = best(checkpoint, partial(search_tall, row_blocks, labels.sort(order)), n_jobs=1)
                 return found.in_order(order.back)
         if model.algorithm == "saltmine" and is_wide(data.shape, cells):
-            columns = column_sources(data, client, model.binarize)
+            begin, columns = model._deadline.elapsed(), column_sources(data, client, model.binarize)
             make_block = partial(make_item_block, numbers=labels.numbers, **classes)
             with open_executor(make_block, columns, client, team) as item_blocks:
                 if is_lazy:
                     checkpoint = open_checkpoint(model, labels, partial(digest_blocks, item_blocks, ItemBlock))
                 merge, names = classes["merge_classes"], model.row_names_
                 order = arrange_item_blocks(item_blocks, labels, merge, names, data.shape[1])
+                model._deadline.set_aside(AFTER_BLOCKS * (model._deadline.elapsed() - begin))
                 found = best(checkpoint, partial(search_wide, item_blocks, labels.sort(order)), n_jobs=1)
                 return found.in_order(order.back)
         if is_wide(data.shape) and (client is not None or isinstance(data, LazyMatrix)):

@@ -44,6 +44,8 @@ _NUMBERS = ("evidence", "gain", "p_value", "q_value", "stability")
 MAX_NAME = 500
 # Classes named among the facts, groups named with a pattern, and classes named that add an item of its title.
 MAX_CLASSES_IN_FACTS, MAX_GROUPS_NAMED, MAX_CLASSES_ADDING = 8, 3, 3
+# Items of every class that adds some, in the title of a pattern.
+MAX_ADDED_IN_TITLE = 2
 
 
 class Summary:
@@ -115,6 +117,8 @@ class Summary:
         self._fill_parts(rows)
         alpha = model._level if model._is_tested else None
         words = headline(self.classes, self.patterns, alpha=alpha, can_alter=model._can_alter, group=model.group_name_)
+        if not self.patterns and not model.finished_:
+            words = "No pattern was found in the time that the search had."
         parts = words, self._near_miss(), self._items_that_differ(), self._counted_groups(), self._cut_short()
         self.headline = " ".join(text for text in parts if text)
 
@@ -175,7 +179,9 @@ class Summary:
 
     def _cut_short(self) -> str:
         """Return a sentence that the search did not come to its end, where that is so."""
-        return "" if self.model.finished_ else "The time limit ended the search early: a longer one may find more."
+        if self.model.finished_:
+            return ""
+        return "The time limit made the search shorter: with a longer one there may be more, or other, patterns."
 
     @property
     def n_groups(self) -> int:
@@ -202,6 +208,8 @@ class Summary:
         }
         for a, label in enumerate(self.model.classes_):
             columns[f"usage_{label}"] = [pattern.usage[a] for pattern in self.patterns]
+        for a, label in enumerate(self.model.classes_):
+            columns[f"share_{label}"] = [pattern.usage[a] / self.model.class_counts_[a] for pattern in self.patterns]
         return pd.DataFrame(columns)
 
     def __str__(self) -> str:
@@ -258,15 +266,18 @@ class Summary:
     def title(self, pattern: PatternSummary) -> str:
         """Return the strongest items of a pattern as its title.
 
-        Items that classes add follow the others, as "Trier adds: sugar"; an ellipsis stands for further items.
+        What classes add follows, as "Trier adds: sugar"; an ellipsis stands for further items and classes.
         """
         added = [part for part in pattern.parts if part.kind == ADDED]
+        of_classes = [int(item) for part in added for item in part.items[:MAX_ADDED_IN_TITLE]]
+        items = dict.fromkeys([*(item for item, _ in pattern.title), *of_classes])
         named: dict[tuple[int, ...], list[str]] = {(): []}
-        for item, _ in pattern.title:
+        for item in items:
             roles = tuple(part.role for part in added if item in part.items)
             named.setdefault(roles, []).append(" ".join(str(self.item_names[item]).split()))
         texts = [f"{self._adding(roles)}{', '.join(names)}" for roles, names in named.items() if names]
-        return "; ".join(texts) + (" …" if pattern.size > len(pattern.title) else "")
+        is_cut = pattern.size > len(items) or len(texts) > MAX_CLASSES_ADDING + 1
+        return "; ".join(texts[: MAX_CLASSES_ADDING + 1]) + (" …" if is_cut else "")
 
     def _adding(self, roles: Sequence[int]) -> str:
         """Return which classes add the items that follow; nothing if none does."""

@@ -354,7 +354,8 @@ class Prepare(TransformerMixin, BaseEstimator):
 
     def _reject_other_names(self, X: Any, frame: pd.DataFrame, wanted: list[str]) -> None:
         """Refuse rows without column names where the fit had names, and rows with names where it had none."""
-        had_names, is_table = wanted != _array_names(len(wanted)), hasattr(X, "columns")
+        had_names = hasattr(self, "feature_names_in_") or wanted != _array_names(len(wanted))
+        is_table = hasattr(X, "columns")
         if had_names and (not is_table or isinstance(X.columns, pd.RangeIndex)):
             some = ", ".join(map(quoted, wanted[:2])) + (", ..." if len(wanted) > 2 else "")
             problem = f"X has no column names, but the columns of the fit ({some}) are looked up by name"

@@ -29,9 +29,7 @@ USUALLY_DONE = (0.1, 0.2, 0.5, 0.8, 1.0)
 # The same, of a search in a sample, after the relaxed solve and after the search in the sample.
 STARTED, SEARCHED = USUALLY_DONE[0], 0.5
 # Where the time is limited, the share of it for a search in a sample, and cells of the sample for every second.
-OF_SAMPLE, CELLS_PER_SECOND = 0.5, 1e6
-# What is done with all data in the end takes so many times as long as reading and arranging it in blocks.
-AFTER_BLOCKS = 1.5
+OF_SAMPLE, CELLS_PER_SECOND = 0.5, 1.5e6
 
 MakeOperator = Callable[[BinaryMatrix, list[slice], Weights], Operator]
 #: Called with the number of patterns, f, and the share of the work that is done.

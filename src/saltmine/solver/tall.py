@@ -21,7 +21,6 @@ from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.row_block import RowBlock
 from saltmine.solver.sampling import draw
 from saltmine.solver.solution import (
-    AFTER_BLOCKS,
     CELLS_PER_SECOND,
     OF_SAMPLE,
     SEARCHED,
@@ -65,7 +64,7 @@ def is_tall(shape: tuple[int, int], cells: int | None = None) -> bool:
 
 
 def sample_shares(class_sizes: Ints, size: int, least: int = MIN_ROWS_OF_CLASS) -> Floats:
-    """Return the share of the rows of every class in a sample of about so many, never few of a class that has more.
+    """Return the share of the rows of every class in a sample of about so many, with the least of each if it has them.
 
     Examples
     --------
@@ -90,7 +89,6 @@ class RowSample:
 
 def search_tall(executor: BlockExecutor[RowBlock], labels: Labels, settings: SearchSettings) -> Found:
     """Search a sample of all rows, extend what is found to all of them, and collect it."""
-    settings.deadline.set_aside(AFTER_BLOCKS)
     first = replace(settings, on_refine=rescale(settings.on_refine, STARTED, SEARCHED, STARTED))
     second = rescale(settings.on_refine, SEARCHED, 1.0)
     searched = labels.merged() if settings.merge_classes else labels
@@ -113,7 +111,7 @@ def _draw(executor: BlockExecutor[RowBlock], class_sizes: Ints, settings: Search
     size = settings.deadline.fit_sample(sample_size(n_items, settings.sample_cells), per_second, MIN_ROWS_IN_TIME)
     # Of all classes together.
     least = settings.deadline.fit_sample(MIN_ROWS_OF_CLASS * len(class_sizes), per_second, MIN_ROWS_IN_TIME)
-    shares = sample_shares(class_sizes, size, least // len(class_sizes))
+    shares = sample_shares(class_sizes, size, max(least // len(class_sizes), 1))
     rows, copies = draw(executor, RowBlock, shares, int(settings.rng.integers(2**63)))
     drawn = np.repeat(rows, copies)
     return RowSample(drawn["cells"], drawn["number"], class_sizes)

@@ -227,10 +227,10 @@ class TallModel(TallState):
             self._put(s, fit)
 
     def _without_added(self, s: int, classes: Bools) -> Fit | None:
-        """Return a pattern as it is but for what these classes add, or None if too little is left."""
+        """Return a pattern as it is but for what these classes add; fitted anew if they share too little without it."""
         view, carry = self._look(s), self.carry[s].copy()
         carry[classes] &= carry.all(axis=0)
-        if carry.any(axis=0).sum() < 2:
-            return None
+        if carry.all(axis=0).sum() < 2:
+            return self._fit(s, view)[1]
         as_before = ChosenRows(None, np.zeros(len(self.class_sizes), dtype=bool), self.used[s], view.cells)
         return self._fitted(as_before, carry, view)

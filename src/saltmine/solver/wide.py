@@ -23,7 +23,6 @@ from saltmine.solver.mdl_search import search_sample
 from saltmine.solver.sampling import Sample, draw
 from saltmine.solver.scoring import pattern_densities
 from saltmine.solver.solution import (
-    AFTER_BLOCKS,
     CELLS_PER_SECOND,
     OF_SAMPLE,
     SEARCHED,
@@ -69,7 +68,6 @@ def search_wide(executor: BlockExecutor[ItemBlock], labels: Labels, settings: Se
 
     The labels are those of the rows as the blocks have them, sorted by class and content.
     """
-    settings.deadline.set_aside(AFTER_BLOCKS)
     blocks = (labels.merged() if settings.merge_classes else labels).blocks()
     weights = np.ones(len(labels.numbers), dtype=np.int64)
     layout = Layout(blocks, weights)
@@ -87,7 +85,7 @@ def search_wide(executor: BlockExecutor[ItemBlock], labels: Labels, settings: Se
 def _draw(executor: BlockExecutor[ItemBlock], n_rows: int, settings: SearchSettings) -> Sample:
     """Draw columns that have a one from all blocks, packed, (k, W)."""
     present = sum(present for _, _, present in executor.query(ItemBlock.count))
-    size, per_second = sample_size(n_rows, settings.sample_cells), CELLS_PER_SECOND / max(n_rows, 1)
+    size, per_second = min(sample_size(n_rows, settings.sample_cells), present), CELLS_PER_SECOND / max(n_rows, 1)
     share = min(settings.deadline.fit_sample(size, per_second, MIN_ITEMS_IN_TIME) / max(present, 1), 1.0)
     return draw(executor, ItemBlock, share, int(settings.rng.integers(2**63)))
 
