@@ -54,7 +54,7 @@ def test_the_map_has_shares_and_marks_alterations(model):
 
 
 def test_labels_of_the_map_tell_what_is_added_and_where_they_are_cut():
-    names = ["oat", "rye", "tea", "ham", "egg", "jam", "a name that is too long for a label"]
+    names = ["oat", "rye", "tea", "ham", "egg", "jam", "a name that is much too long for the label of a pattern"]
     labels = np.repeat(["North", "South"], 60)
     X = np.zeros((120, 7), dtype=bool)
     X[:6, [0, 1]], X[60:100, :4], X[6:40, 4:] = True, True, True
@@ -63,7 +63,7 @@ def test_labels_of_the_map_tell_what_is_added_and_where_they_are_cut():
     titles = [f"{s}: {title}" for s, title in enumerate(model.summary().table["strongest"])]
     assert any("; South adds: " in text for text in texts)
     assert any(text.endswith("…") for text in texts)
-    assert texts == [title if len(title) <= 40 else f"{title[:39]}…" for title in titles]
+    assert texts == [title if len(title) <= 60 else f"{title[:59]}…" for title in titles]
 
 
 def test_words_have_the_colour_of_their_role(model):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PAPER = "#f4f2ee"
 # With more patterns there is no room for titles, nor for longer ones.
-MAX_TITLES, MAX_TITLE = 40, 40
+MAX_TITLES, MAX_TITLE = 40, 60
 # Smallest size of a word, as a share of the largest.
 MIN_WORD = 0.05
 
