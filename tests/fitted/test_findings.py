@@ -1,12 +1,14 @@
 """Findings: confirmed, ordered, told with figures of the data, and no more than ten."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from saltmine import CSalt
 from saltmine.datasets import make_planted
-from saltmine.fitted.findings import MAX_FINDINGS, _of_pattern, least_difference
+from saltmine.fitted.findings import MAX_FINDINGS, _of_pattern, _shared, least_difference
 from tests.helpers.report_models import baskets, baskets_model, owned_by_two, planted_model
 
 
@@ -54,6 +56,19 @@ def test_the_figures_of_findings_are_those_of_the_data(shops):
     assert f"mean frequency of {100 * added[own].mean():.0f} % in Trier ({own.sum():,} rows)" in coffee.text
     other = with_most & (np.asarray(shop) != "Trier")
     assert f" in Mainz ({other.sum():,} rows)" in coffee.text
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ([30, 0, 0], "in 30 of 60 rows (50 %) of class 00; "),
+        ([30, 0, 10], "in 40 of 150 rows (27 %) of class 00 and class 02; "),
+        ([30, 10, 10], "in 50 of 180 rows (28 %) of all 3 classes; "),
+    ],
+)
+def test_the_share_of_a_shared_pattern_is_that_of_the_classes_named(usage, expected):
+    summary = planted_model(40, [60, 30, 90], 90, size=8).summary()
+    assert expected in _shared(summary, replace(summary.patterns[0], usage=usage)).text
 
 
 def test_single_items_are_found_without_patterns():

@@ -250,8 +250,9 @@ def _is_seen(summary: Summary, pattern: PatternSummary) -> bool:
 
 
 def _shared(summary: Summary, pattern: PatternSummary) -> Finding:
+    """Return that items go together; of how many rows is told of the classes that use the pattern."""
     part, used = pattern.parts[0], sum(pattern.usage)
-    rows = sum(entry.rows for entry in summary.classes)
+    rows = sum(entry.rows for entry, n in zip(summary.classes, pattern.usage, strict=True) if n)
     classes = f" of {_users(summary, pattern)}" if len(summary.classes) > 1 else ""
     text = f"{_items(summary, part)} go together in {_share(used, rows)}{classes}"
     power = min(int((pattern.evidence or 0.0) / np.log(10)), MAX_POWER)
