@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -279,11 +279,12 @@ def _is_of_one_column(summary: Summary, pattern: PatternSummary) -> bool:
 
 
 def _items(summary: Summary, part: Part) -> str:
-    """Return the strongest items, of those that are more frequent with the pattern than elsewhere."""
+    """Return the strongest items by name, and how many more the part has, as in the table of patterns.
+
+    Items that are no more frequent with the pattern than elsewhere are counted, but not named.
+    """
     telling = int(np.count_nonzero(part.strength > 0))
-    if 0 < telling < len(part.items):
-        part = replace(part, items=part.items[:telling])
-    return summary.items_text(part, NAMED_ITEMS)
+    return summary.items_text(part, min(telling, NAMED_ITEMS) or NAMED_ITEMS)
 
 
 def _title(summary: Summary, pattern: PatternSummary) -> str:
