@@ -5,11 +5,13 @@ import pandas as pd
 import pytest
 
 from saltmine import CSalt, Primp
+from saltmine.cli.results import _single_items
 from saltmine.fitted.headline import headline
 from saltmine.fitted.kinds import class_kinds
 from saltmine.fitted.parts import ClassSummary, Part, PatternSummary
 from saltmine.fitted.summary import Summary
 from saltmine.fitted.wording import percent
+from saltmine.report.page import render
 from tests.helpers.report_models import baskets, baskets_model, owned_by_two, planted_model
 
 
@@ -321,3 +323,20 @@ def test_of_two_items_that_say_the_same_the_more_frequent_one_is_told():
     assert told.loc[told["class"] == "mammal", "item"].tolist() == ["milk=true"]
     assert set(told.loc[told["class"] == "bird", "item"]) == {"milk=false", "eggs"}
     assert len(summary.differences) > len(told)
+
+
+def test_items_and_differences_are_counted_apart():
+    """With three classes, an item may differ in each of them; headline, terminal and report give both counts."""
+    y = np.repeat(["cat", "dog", "owl"], 40)
+    rng = np.random.default_rng(0)
+    shares = {"cat": 0.05, "dog": 0.5, "owl": 0.95}
+    X = pd.DataFrame({f"trait{k}": [rng.random() < shares[name] for name in y] for k in range(12)})
+    summary = CSalt(random_state=0).fit(X, y).summary()
+    confirmed = summary.differences.query("q_value <= 0.05")
+    n_items, n_pairs = confirmed["item"].nunique(), len(confirmed)
+    assert n_pairs > 20 > n_items > 5
+    both = f"{n_pairs} differences of one class from all others"
+    assert f" Single items that differ between the classes: {n_items} ({both})." in summary.headline
+    assert f"<p class=\"lead\">{n_items} items differ between the classes, with {both} (q" in render(summary)
+    lead, *_ = _single_items(summary)
+    assert str(lead).strip() == f"Single items, the surest 5 of {both} (q at most 0.05):"

@@ -203,7 +203,8 @@ def differences_html(summary: Summary) -> str:
     first = told.head(SHOWN_DIFFERENCES)
     if count:
         differ = "differs" if count == 1 else "differ"
-        lead = f"{counted(count, 'item')} {differ} between the classes (q at most {MAX_Q})."
+        several = f", with {summary.confirmed_text}" if len(summary.classes) > 2 else ""
+        lead = f"{counted(count, 'item')} {differ} between the classes{several} (q at most {MAX_Q})."
         lead += f" {_where_all_are(len(first))}" if confirmed > len(first) else ""
     else:
         lead = f"No single item is shown to differ between the classes (q at most {MAX_Q})."
