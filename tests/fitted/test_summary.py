@@ -304,7 +304,11 @@ def test_the_headline_counts_confirmed_alterations_only():
     [
         ([["DS12"]], "1 pattern is of one patient, which says nothing about others."),
         ([["DS12"], ["DS7"]], "2 patterns are of one patient each, which says nothing about others."),
-        ([["DS12"], ["DS7", "DS9"]], "2 patterns are of 2 patients at most, and not shown when patients are counted."),
+        ([["DS7", "DS9"]], "1 pattern, of 2 patients, is not significant when patients are counted."),
+        (
+            [["DS12"], ["DS7", "DS9"]],
+            "2 patterns, each of at most 2 patients, are not significant when patients are counted.",
+        ),
     ],
 )
 def test_the_headline_tells_of_patterns_of_single_groups(groups, expected):
