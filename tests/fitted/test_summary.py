@@ -341,6 +341,6 @@ def test_items_and_differences_are_counted_apart():
     assert n_pairs > 20 > n_items > 5
     both = f"{n_pairs} differences of one class from all others"
     assert f" Single items that differ between the classes: {n_items} ({both})." in summary.headline
-    assert f"<p class=\"lead\">{n_items} items differ between the classes, with {both} (q" in render(summary)
+    assert f'<p class="lead">{n_items} items differ between the classes, with {both} (q' in render(summary)
     lead, *_ = _single_items(summary)
     assert str(lead).strip() == f"Single items, the surest 5 of {both} (q at most 0.05):"

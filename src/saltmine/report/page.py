@@ -220,7 +220,8 @@ def differences_html(summary: Summary) -> str:
 
 def _where_all_are(shown: int) -> str:
     """Return where differences are that the page does not show; it may stand alone, without the files of a fit."""
-    return f"Here are the surest {shown}; differences.csv, which “saltmine fit” writes, and model.differences() have all."
+    where = "differences.csv, which “saltmine fit” writes, and model.differences() have all"
+    return f"Here are the surest {shown}; {where}."
 
 
 def _difference_rows(summary: Summary, differences: pd.DataFrame) -> str:
