@@ -64,6 +64,10 @@ def test_copies_of_rows_are_no_evidence():
     assert by_rows.n_components_ > 0
     by_groups = CSalt(random_state=0).fit(X[again], y, groups=again)
     assert set(by_groups.patterns()["kind"]) <= {"group", "typical"}
+    # Also a pattern of several groups is of the kind "group": it is not significant when groups are counted.
+    of_groups = [pattern for pattern in by_groups.summary().patterns if pattern.kind == "group"]
+    assert max(len(pattern.groups) for pattern in of_groups) > 1
+    assert all(pattern.evidence < -np.log(0.01) for pattern in of_groups)
 
 
 def test_usage_is_what_transform_gives_after_alterations_were_taken_away():

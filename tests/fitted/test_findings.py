@@ -1,12 +1,14 @@
 """Findings: confirmed, ordered, told with figures of the data, and no more than ten."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from saltmine import CSalt
 from saltmine.datasets import make_planted
-from saltmine.fitted.findings import MAX_FINDINGS, _of_pattern, least_difference
+from saltmine.fitted.findings import MAX_FINDINGS, _items, _of_pattern, _shared, least_difference
 from tests.helpers.report_models import baskets, baskets_model, owned_by_two, planted_model
 
 
@@ -54,6 +56,38 @@ def test_the_figures_of_findings_are_those_of_the_data(shops):
     assert f"mean frequency of {100 * added[own].mean():.0f} % in Trier ({own.sum():,} rows)" in coffee.text
     other = with_most & (np.asarray(shop) != "Trier")
     assert f" in Mainz ({other.sum():,} rows)" in coffee.text
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ([30, 0, 0], "in 30 of 60 rows (50 %) of class 00; "),
+        ([30, 0, 10], "in 40 of 150 rows (27 %) of class 00 and class 02; "),
+        ([30, 10, 10], "in 50 of 180 rows (28 %) of all 3 classes; "),
+    ],
+)
+def test_the_share_of_a_shared_pattern_is_that_of_the_classes_named(usage, expected):
+    summary = planted_model(40, [60, 30, 90], 90, size=8).summary()
+    assert expected in _shared(summary, replace(summary.patterns[0], usage=usage)).text
+
+
+@pytest.mark.parametrize(
+    ("telling", "expected"),
+    [
+        (8, "item 16, item 86, item 55, item 42, item 8 and 3 more"),
+        (6, "item 16, item 86, item 55, item 42, item 8 and 3 more"),
+        (2, "item 16, item 86 and 6 more"),
+        (0, "item 16, item 86, item 55, item 42, item 8 and 3 more"),
+    ],
+)
+def test_all_items_are_counted_and_only_telling_ones_are_named(telling, expected):
+    """The table of patterns counts all items as well."""
+    summary = planted_model(40, [60, 30, 90], 90, size=8).summary()
+    part = summary.patterns[0].parts[0]
+    assert len(part.items) == 8
+    strength = np.where(np.arange(8) < telling, part.strength, 0.0)
+    assert _items(summary, replace(part, strength=strength)) == expected
+    assert summary.items_text(part, 5) == "item 16, item 86, item 55, item 42, item 8 and 3 more"
 
 
 def test_single_items_are_found_without_patterns():

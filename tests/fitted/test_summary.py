@@ -5,11 +5,13 @@ import pandas as pd
 import pytest
 
 from saltmine import CSalt, Primp
+from saltmine.cli.results import _single_items
 from saltmine.fitted.headline import headline
 from saltmine.fitted.kinds import class_kinds
 from saltmine.fitted.parts import ClassSummary, Part, PatternSummary
 from saltmine.fitted.summary import Summary
 from saltmine.fitted.wording import percent
+from saltmine.report.page import render
 from tests.helpers.report_models import baskets, baskets_model, owned_by_two, planted_model
 
 
@@ -308,7 +310,11 @@ def test_the_headline_counts_confirmed_alterations_only():
     [
         ([["DS12"]], "1 pattern is of one patient, which says nothing about others."),
         ([["DS12"], ["DS7"]], "2 patterns are of one patient each, which says nothing about others."),
-        ([["DS12"], ["DS7", "DS9"]], "2 patterns are of 2 patients at most, and not shown when patients are counted."),
+        ([["DS7", "DS9"]], "1 pattern, of 2 patients, is not significant when patients are counted."),
+        (
+            [["DS12"], ["DS7", "DS9"]],
+            "2 patterns, each of at most 2 patients, are not significant when patients are counted.",
+        ),
     ],
 )
 def test_the_headline_tells_of_patterns_of_single_groups(groups, expected):
@@ -327,3 +333,20 @@ def test_of_two_items_that_say_the_same_the_more_frequent_one_is_told():
     assert told.loc[told["class"] == "mammal", "item"].tolist() == ["milk=true"]
     assert set(told.loc[told["class"] == "bird", "item"]) == {"milk=false", "eggs"}
     assert len(summary.differences) > len(told)
+
+
+def test_items_and_differences_are_counted_apart():
+    """With three classes, an item may differ in each of them; headline, terminal and report give both counts."""
+    y = np.repeat(["cat", "dog", "owl"], 40)
+    rng = np.random.default_rng(0)
+    shares = {"cat": 0.05, "dog": 0.5, "owl": 0.95}
+    X = pd.DataFrame({f"trait{k}": [rng.random() < shares[name] for name in y] for k in range(12)})
+    summary = CSalt(random_state=0).fit(X, y).summary()
+    confirmed = summary.differences.query("q_value <= 0.05")
+    n_items, n_pairs = confirmed["item"].nunique(), len(confirmed)
+    assert n_pairs > 20 > n_items > 5
+    both = f"{n_pairs} differences of one class from all others"
+    assert f" Single items that differ between the classes: {n_items} ({both})." in summary.headline
+    assert f'<p class="lead">{n_items} items differ between the classes, with {both} (q' in render(summary)
+    lead, *_ = _single_items(summary)
+    assert str(lead).strip() == f"Single items, the surest 5 of {both} (q at most 0.05):"

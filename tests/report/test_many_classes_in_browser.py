@@ -121,7 +121,7 @@ def test_rows_of_large_data_are_counted(visit):
     page = visit(model)
     used = int(model.usage_counts_[:, 0].sum())
     text = page.locator("#pattern-0 .card-facts").text_content()
-    assert f"of {used:,} rows; usage.csv has all" in text
+    assert f"of {used:,} rows; usage.csv of “saltmine fit” has all" in text
     assert "counted from 0" in text
 
 

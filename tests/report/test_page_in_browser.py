@@ -300,7 +300,7 @@ def test_a_page_that_holds_less_says_so(visit):
     assert "patterns.csv" in note
     assert len(rows_of(download(page, "Patterns (csv)"))) < len(page.evaluate("data.items.names")) + 1000
     page.locator("#pattern-0").scroll_into_view_if_needed()
-    assert "250 of them only in patterns.csv" in page.locator("#pattern-0 .more").first.inner_text()
+    assert "250 of them only in patterns.csv of “saltmine fit”" in page.locator("#pattern-0 .more").first.inner_text()
 
 
 def test_csv_cells_are_no_formulas(visit):

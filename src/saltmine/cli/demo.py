@@ -6,19 +6,22 @@ The digits ship with scikit-learn; each pixel is an item, present where its ink 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 from numpy.typing import NDArray
+from rich.text import Text
 from sklearn.datasets import load_digits
 
 from saltmine.cli import options, streams
 from saltmine.cli.errors import user_mistakes
-from saltmine.cli.output import atomic_folder
+from saltmine.cli.output import atomic_folder, print_rich, terminal_width
 from saltmine.colours import SHARED, class_colours
 from saltmine.estimators import CSalt
 from saltmine.fitted.kinds import class_kinds
 from saltmine.fitted.summary import Summary
+from saltmine.fitted.wording import percent
 from saltmine.names import shorten_message
 from saltmine.report import write_report
 
@@ -26,18 +29,24 @@ REPORT, PICTURE = "report.html", "digits.png"
 DIGITS = (3, 8)
 SIDE = 8
 SHOWN = 12
-# One mark and one colour per role: off, shared, first digit, second digit.
+# Pictures beside each other in the terminal.
+ACROSS = 4
+# One mark and one colour per role: off, of no digit in particular, first digit, second digit.
 MARKS = (".", "#", "3", "8")
 COLOURS = ("#f4f2ee", SHARED, *class_colours(len(DIGITS)))
 
 
 def roles(model: CSalt, pattern: int) -> NDArray[np.int64]:
-    """Return the role of every pixel: 0 off, 1 shared, 2 of the first digit, 3 of the second."""
+    """Return the role of every pixel: 0 off, 1 of no digit in particular, 2 of the first digit, 3 of the second."""
     owners = np.flatnonzero(class_kinds(model)[:, pattern] != "")
     picture = np.where(model.components_[pattern], 2 + owners[0] if len(owners) == 1 else 1, 0)
     for a, altered in enumerate(model.alterations_[:, pattern]):
         picture[altered] = 2 + a
     return picture.reshape(SIDE, SIDE)
+
+
+def _name(model: CSalt, pattern: int) -> str:
+    return f"{pattern}: typical row" if model.typical_[pattern] else f"pattern {pattern}"
 
 
 def _usage(model: CSalt, pattern: int) -> str:
@@ -47,13 +56,14 @@ def _usage(model: CSalt, pattern: int) -> str:
 def as_text(model: CSalt, patterns: range) -> str:
     """Return pictures of patterns side by side, in characters."""
     pictures = [roles(model, s) for s in patterns]
-    lines = [[f"pattern {s}" for s in patterns], [_usage(model, s) for s in patterns]]
+    lines = [[_name(model, s) for s in patterns], [_usage(model, s) for s in patterns]]
     lines += [[" ".join(MARKS[role] for role in picture[row]) for picture in pictures] for row in range(SIDE)]
-    return "\n".join("   ".join(f"{cell:<{2 * SIDE - 1}}" for cell in line) for line in lines)
+    width = max(len(cell) for line in lines for cell in line)
+    return "\n".join("   ".join(f"{cell:<{width}}" for cell in line).rstrip() for line in lines)
 
 
 def draw(model: CSalt, path: Path) -> None:
-    """Write a picture of the largest patterns to a file."""
+    """Write a picture of the first patterns to a file."""
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
@@ -65,12 +75,29 @@ def draw(model: CSalt, path: Path) -> None:
         ax.set_axis_off()
         if s < shown:
             ax.imshow(roles(model, s), cmap=ListedColormap(COLOURS), vmin=0, vmax=3)
-            ax.set_title(f"pattern {s}\n{_usage(model, s)}", fontsize=8)
-    labels = ("shared", *(f"mostly, only or added in {digit}" for digit in DIGITS))
+            ax.set_title(f"{_name(model, s)}\n{_usage(model, s)}", fontsize=8)
+    labels = ("not shown to belong to one digit", *(f"mostly or only in {digit}, or added by it" for digit in DIGITS))
     handles = [Patch(color=colour, label=label) for colour, label in zip(COLOURS[1:], labels, strict=True)]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     figure.suptitle(f"Strokes of handwritten {DIGITS[0]} and {DIGITS[1]}: what they share and what they do not")
     figure.savefig(path, dpi=150)
+
+
+def print_patterns(summary: Summary) -> None:
+    """Print the headline of the summary, and pictures of the first patterns."""
+    model: Any = summary.model
+    sizes = " and ".join(f"{entry.rows} handwritten {entry.name}s" for entry in summary.classes)
+    saved = percent(1 - model.description_length_ / model.null_description_length_)
+    length = f"Described in {model.description_length_:,.0f} nats, {saved} less than without patterns."
+    texts = f"{sizes}, {model.n_features_in_} pixels each.", summary.headline, length
+    shown = min(SHOWN, model.n_components_)
+    first = "first patterns" if shown < model.n_components_ else "patterns"
+    which = f"The typical row and the {first}" if model.typical_.any() else f"The {first}"
+    lead = f"\n{which}, and how many digits use each"
+    legend = "(#: not shown to belong to one digit; 3 and 8: mostly or only in that digit, or added by it):\n"
+    print_rich(*(Text(text) for text in (*texts, lead, legend)), width=terminal_width(otherwise=120))
+    for begin in range(0, shown, ACROSS):
+        print(as_text(model, range(begin, min(begin + ACROSS, shown))) + "\n")
 
 
 @click.command()
@@ -88,20 +115,10 @@ def demo(output: Path, force: bool) -> None:
     chosen = np.isin(y, DIGITS)
     X, y = X[chosen], y[chosen]
     pixels = [f"pixel_{row}_{column}" for row in range(SIDE) for column in range(SIDE)]
-    model = CSalt(binarize=7, random_state=0, verbose=1).fit(X, y, item_names=pixels)
+    model = CSalt(binarize=7, random_state=0).fit(X, y, item_names=pixels)
     model.about_ = {"source": f"handwritten {DIGITS[0]} and {DIGITS[1]}", "kind": "pixels", "image": [SIDE, SIDE]}
-    saved = 1 - model.description_length_ / model.null_description_length_
-    print(f"{len(X)} digits of {X.shape[1]} pixels: {model.n_components_} patterns describe them in", end=" ")
-    print(f"{model.description_length_:,.0f} nats, {saved:.0%} less than without patterns.\n")
-    shown = min(SHOWN, model.n_components_)
-    print(f"The {shown} largest patterns and how many digits use them")
-    print("(# ink that both share, 3 and 8 ink mostly or only of that digit, or added by it):\n")
-    for first in range(0, shown, 4):
-        print(as_text(model, range(first, min(first + 4, shown))) + "\n")
     summary = Summary(model)
-    own = summary.entries.query("kind != 'shared'").groupby("role").size()
-    for digit in DIGITS:
-        print(f"{own.get(str(digit), 0)} of the pixels in these and the other patterns belong to {digit}.")
+    print_patterns(summary)
     with atomic_folder(output, (REPORT, PICTURE), (REPORT, b"<!doctype html>"), force) as folder:
         write_report(summary, folder / REPORT)
         picture = f"The picture is in {output / PICTURE}."
@@ -110,6 +127,5 @@ def demo(output: Path, force: bool) -> None:
         except ImportError:
             picture = "There is no picture: it needs matplotlib (pip install 'saltmine[report]')."
     streams.outcome.written_to(output)
-    print()
-    print(shorten_message(f"The report, with all of them, is in {output / REPORT}."))
+    print(shorten_message(f"The report is in {output / REPORT}."))
     print(shorten_message(picture))

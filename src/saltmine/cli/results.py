@@ -183,7 +183,7 @@ def _single_items(summary: Summary) -> list[Any]:
     count, first = int((told["q_value"] <= MAX_Q).sum()), told.head(SHOWN_DIFFERENCES)
     lead = "Single items, the surest differences between classes"
     if count > len(first):
-        lead += f" of {count:,} (q at most {MAX_Q})"
+        lead = f"Single items, the surest {len(first)} of {summary.confirmed_text} (q at most {MAX_Q})"
     elif count < len(first):
         lead += f"; with q above {MAX_Q} they are not confirmed"
     return [Text(f"\n{lead}:\n"), _difference_grid(first)]

@@ -150,7 +150,7 @@ class PatternModel(NewRows, Outputs):
 
     @property
     def of_few_groups_(self) -> Bools:
-        """Which patterns one group of rows has, or a few that show nothing when groups are counted, (r,)."""
+        """Which patterns one group of rows has, or are not significant when groups are counted, (r,)."""
         check_is_fitted(self)
         if self.groups_ is None:
             return np.zeros(self.n_components_, dtype=bool)
@@ -189,8 +189,9 @@ class PatternModel(NewRows, Outputs):
             How often every row occurs: 3 is the same as three equal rows, 0 as none. Not for data that is read lazily.
         groups : (m,) names, optional
             Which rows belong together, such as samples of one patient. Evidence and tests then count groups, not rows;
-            rows of several classes in one group are compared within the group. A pattern of one group, or of too few
-            for a test, has the kind "group". With groups, data that is read lazily is loaded completely.
+            rows of several classes in one group are compared within the group. A pattern of one group, or one that is
+            not significant when groups are counted, has the kind "group". With groups, data that is read lazily is
+            loaded completely.
         item_names, row_names : lists of text, optional
             Names of columns and rows for tables and reports, if the data has none of its own, as sparse matrices.
 

@@ -266,7 +266,7 @@ class CSalt(MdlEstimator):
     groups_ : (m,) text or None
         The group of every row, after a fit with ``groups``; ``group_name_`` is the name of the grouping, as "patient".
     of_few_groups_ : (r,) bool
-        Patterns of one group, or of too few groups for a test.
+        Patterns of one group, or not significant when groups are counted.
     about_ : dict
         Information on the data: "source", "title", "kind" of the items, size of an "image", and the options for
         "reading" new data. It is saved with the model and shown in reports.

@@ -231,8 +231,8 @@ def count_groups(
 ) -> tuple[Found, Floats]:
     """Test what was found by groups instead of rows, and single items, (c, items), whose p-values are also returned.
 
-    A method that tests loses the alterations that do not pass. A pattern that does not pass stays: it is what one group
-    has, or a few.
+    A method that tests loses the alterations that do not pass. A pattern that does not pass stays, with the kind
+    "group".
     """
     order = _canonical_order(model, rows, labels, groups)
     rows, labels, groups = order.sort(rows), labels.sort(order), order.sort_groups(groups)

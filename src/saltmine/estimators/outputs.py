@@ -49,8 +49,9 @@ class Outputs(BaseEstimator):
             - ``kind``: "mostly" if the class uses the pattern significantly more than the others (``q_value`` at most
               ``alpha``), and at least twice as often; "only" if, in addition, it is outside the class no more frequent
               than noise explains; "typical" for items that at least two in five rows have, without evidence that they
-              go together; "group" for a pattern of one group of rows, or of too few for a test (after a fit with
-              groups); "shared" for all other patterns; "added" for items that a class adds to a pattern;
+              go together; "group" for a pattern of one group of rows, or not significant when groups are counted
+              (after a fit with groups); "shared" for all other patterns; "added" for items that a class adds to a
+              pattern;
             - ``evidence``: minus the logarithm (nats) of a bound on the probability that chance makes such a pattern;
               for added items ``-log(q_value)``;
             - ``gain``: nats by which the description would be longer without the pattern, or without the alteration;

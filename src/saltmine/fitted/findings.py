@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -250,8 +250,9 @@ def _is_seen(summary: Summary, pattern: PatternSummary) -> bool:
 
 
 def _shared(summary: Summary, pattern: PatternSummary) -> Finding:
+    """Return that items go together; of how many rows is told of the classes that use the pattern."""
     part, used = pattern.parts[0], sum(pattern.usage)
-    rows = sum(entry.rows for entry in summary.classes)
+    rows = sum(entry.rows for entry, n in zip(summary.classes, pattern.usage, strict=True) if n)
     classes = f" of {_users(summary, pattern)}" if len(summary.classes) > 1 else ""
     text = f"{_items(summary, part)} go together in {_share(used, rows)}{classes}"
     power = min(int((pattern.evidence or 0.0) / np.log(10)), MAX_POWER)
@@ -278,11 +279,12 @@ def _is_of_one_column(summary: Summary, pattern: PatternSummary) -> bool:
 
 
 def _items(summary: Summary, part: Part) -> str:
-    """Return the strongest items, of those that are more frequent with the pattern than elsewhere."""
+    """Return the strongest items by name, and how many more the part has, as in the table of patterns.
+
+    Items that are no more frequent with the pattern than elsewhere are counted, but not named.
+    """
     telling = int(np.count_nonzero(part.strength > 0))
-    if 0 < telling < len(part.items):
-        part = replace(part, items=part.items[:telling])
-    return summary.items_text(part, NAMED_ITEMS)
+    return summary.items_text(part, min(telling, NAMED_ITEMS) or NAMED_ITEMS)
 
 
 def _title(summary: Summary, pattern: PatternSummary) -> str:

@@ -57,14 +57,15 @@ def headline(
 
 
 def _patterns_of_groups(patterns: Sequence[PatternSummary], noun: str) -> str:
-    """Return a sentence about patterns that single groups have, if there are any."""
+    """Return a sentence about patterns of one group, or not significant when groups are counted, if there are any."""
     if not patterns:
         return ""
-    many = f"{counted(len(patterns), 'pattern')} {be(len(patterns))} of"
-    if all(len(pattern.groups) == 1 for pattern in patterns):
-        return f"{many} one {noun}{' each' if len(patterns) > 1 else ''}, which says nothing about others."
+    many, verb, is_one = counted(len(patterns), "pattern"), be(len(patterns)), len(patterns) == 1
     most = max(len(pattern.groups) for pattern in patterns)
-    return f"{many} {counted(most, noun)} at most, and not shown when {plural(2, noun)} are counted."
+    if most == 1:
+        return f"{many} {verb} of one {noun}{'' if is_one else ' each'}, which says nothing about others."
+    whose = f"of {counted(most, noun)}" if is_one else f"each of at most {counted(most, noun)}"
+    return f"{many}, {whose}, {verb} not significant when {plural(2, noun)} are counted."
 
 
 def _typical_row(classes: Sequence[ClassSummary], typical: Sequence[PatternSummary]) -> str:

@@ -4,8 +4,8 @@ The typical row is what most rows, or many, have: frequent items, of which nothi
 pattern is "mostly" of a class if the class is shown to use it more than the others do, and at least twice as often. It
 is "only" of the class if, beyond that, no more rows outside carry it than noise explains, and at most a tenth of the
 share of the class uses it or has most of its items. All other patterns are "shared". What a class adds to a pattern,
-or to the typical row, is "added". Where rows belong to groups, a pattern that one group has, or a few, is a "group"
-pattern: it says nothing about classes.
+or to the typical row, is "added". Where rows belong to groups, a pattern that one group has, or that is not
+significant when groups are counted, is a "group" pattern: it says nothing about classes.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def typical_rows(usage_counts: Ints, class_counts: Ints, evidence: Floats, level
 
 
 def of_few_groups(usage: Bools, groups: NDArray[Any], shown: Bools) -> Bools:
-    """Say which patterns one group of rows has, or a few that show nothing when groups are counted, (r,).
+    """Say which patterns one group of rows has, or are not significant when groups are counted, (r,).
 
-    ``shown``, (r,), are the patterns that need no further evidence.
+    ``shown``, (r,), are the patterns that are significant, or need no evidence.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class PatternSummary:
     evidence, gain, stability : float or None
     parts : list of Part
     groups : list of str
-        Where rows belong to groups and the pattern is one of single groups, their names; else empty.
+        Where rows belong to groups and the kind of the pattern is "group", those that use it; else empty.
     unconfirmed : list of int
         The classes of which it is not confirmed that they add items, where the method does not test it.
     main_user : int or None

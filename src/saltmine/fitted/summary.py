@@ -169,7 +169,8 @@ class Summary:
         count = self.confirmed_differences["item"].nunique()
         if not count:
             return "No single item is shown to differ between the classes."
-        return f"Single items that differ between the classes: {count:,}."
+        several = f" ({self.confirmed_text})" if len(self.classes) > 2 else ""
+        return f"Single items that differ between the classes: {count:,}{several}."
 
     def _counted_groups(self) -> str:
         """Return a sentence that tests count groups, where the rows have any."""
@@ -240,6 +241,12 @@ class Summary:
     def confirmed_differences(self) -> pd.DataFrame:
         """Those that are shown to differ."""
         return self.differences[self.differences["q_value"] <= MAX_Q]
+
+    @property
+    def confirmed_text(self) -> str:
+        """How many differences are shown; of three classes or more, an item may have one for every class."""
+        count = counted(len(self.confirmed_differences), "difference")
+        return f"{count} of one class from all others" if len(self.classes) > 2 else f"{count} between the classes"
 
     @cached_property
     def _column_numbers(self) -> dict[object, int]:

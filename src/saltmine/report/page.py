@@ -203,8 +203,9 @@ def differences_html(summary: Summary) -> str:
     first = told.head(SHOWN_DIFFERENCES)
     if count:
         differ = "differs" if count == 1 else "differ"
-        some = f"; here are the surest {len(first)}, all are in differences.csv" if confirmed > len(first) else ""
-        lead = f"{counted(count, 'item')} {differ} between the classes (q at most {MAX_Q}){some}."
+        several = f", with {summary.confirmed_text}" if len(summary.classes) > 2 else ""
+        lead = f"{counted(count, 'item')} {differ} between the classes{several} (q at most {MAX_Q})."
+        lead += f" {_where_all_are(len(first))}" if confirmed > len(first) else ""
     else:
         lead = f"No single item is shown to differ between the classes (q at most {MAX_Q})."
     lead += " One item at a time, whether or not it belongs to a pattern; each class against all other rows."
@@ -215,6 +216,12 @@ def differences_html(summary: Summary) -> str:
     title = '<h2 id="items-title">Single items that differ</h2>'
     section = '<section id="items" aria-labelledby="items-title">'
     return f'{section}\n  {title}\n  <p class="lead">{escape(lead)}</p>{table}\n</section>\n'
+
+
+def _where_all_are(shown: int) -> str:
+    """Return where differences are that the page does not show; it may stand alone, without the files of a fit."""
+    where = "differences.csv, which “saltmine fit” writes, and model.differences() have all"
+    return f"Here are the surest {shown}; {where}."
 
 
 def _difference_rows(summary: Summary, differences: pd.DataFrame) -> str:

@@ -103,7 +103,7 @@ function makeDownloads() {
   if (usage && usage.rows_per_line > 1) {
     notes.push(
       `Usage is that of groups of up to ${plural(usage.rows_per_line, "row")};`,
-      "usage.csv, beside this report as well, and model.usage_ have every row.",
+      "usage.csv, which “saltmine fit” writes beside this report, and model.usage_ have every row.",
     );
   }
   byId("download-note").textContent = notes.join(" ");

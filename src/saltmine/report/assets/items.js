@@ -127,7 +127,7 @@ function shareCell(colour, share, tick, title) {
 function moreOf(part) {
   const hidden = part.size - part.items.length;
   const left = part.size - Math.min(FIRST_SHOWN, part.items.length);
-  const where = hidden ? `, ${count(hidden)} of them only in patterns.csv` : "";
+  const where = hidden ? `, ${count(hidden)} of them only in patterns.csv of “saltmine fit”` : "";
   return left ? `and ${plural(left, "more item")}${where}` : null;
 }
 

@@ -8,7 +8,7 @@ function rowList(pattern) {
   const title = data.rows.numbered ? "Rows that use it, counted from 0" : "Rows that use it";
   if (!used) return null;
   const { rows } = pattern;
-  const rest = used > rows.length ? `of ${plural(used, "row")}; usage.csv has all` : null;
+  const rest = used > rows.length ? `of ${plural(used, "row")}; usage.csv of “saltmine fit” has all` : null;
   const list = el("ul", { class: "row-names" });
   const names = shortList(list, rows.length, FIRST_ROWS, (k) => rowName(rows[k]), rest);
   return el("section", {}, el("h4", {}, title), names);
