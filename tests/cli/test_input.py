@@ -126,6 +126,18 @@ def test_rows_without_a_class_are_refused_or_left_out(tmp_path):
     assert "16 rows, 2 items, 2 classes: 1 8, 2 8." in said
 
 
+def test_values_that_are_neither_yes_nor_no_are_noted(tmp_path):
+    path, new = tmp_path / "t.csv", tmp_path / "new.csv"
+    path.write_text("smoker,milk,shop\n" + "yes,0,x\nno,1,y\n" * 10)
+    fit(tmp_path, path, "--target", "shop")
+    new.write_text("smoker,milk\nYES,0\nmaybe,1\nNo,1\nmaybe,0\n")
+    result = run("predict", tmp_path / "out" / "model.salt", new)
+    assert result.exit_code == 0, result.output
+    note = "'maybe' in column 'smoker' was not in the fit; 2 rows have no item of it, like 'no'."
+    assert result.stderr.splitlines() == [note]
+    assert run("predict", tmp_path / "out" / "model.salt", new, "-q").stderr == ""
+
+
 def test_cumulative_cuts_are_kept_in_the_model(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("age,shop\n" + "".join(f"{age},{'x' if age > 50 else 'y'}\n" for age in range(20, 80)))

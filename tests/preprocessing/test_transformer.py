@@ -175,6 +175,65 @@ def test_columns_of_yes_and_no_are_items_themselves():
     pd.testing.assert_frame_equal(again.transform(frame), items)
 
 
+@pytest.fixture
+def smokers():
+    return Prepare(missing="ignore").fit(pd.DataFrame({"smoker": ["Yes", "no", "Yes"]}))
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        (["yes", "YES", " Yes ", "No", "NO"], [1, 1, 1, 0, 0]),
+        ([1, 0, 1], [1, 0, 1]),
+        ([1.0, None, 0.0], [1, 0, 0]),
+        ([True, False], [1, 0]),
+        ([True, None, False], [1, 0, 0]),
+        (["true", "FALSE", "1", "0", "1.0"], [1, 0, 1, 0, 1]),
+        (pd.array(["YES", None, "no"], dtype="string"), [1, 0, 0]),
+        (pd.Categorical(["YES", "no"]), [1, 0]),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_yes_and_no_may_be_written_otherwise_in_new_data(smokers, new, expected):
+    assert smokers.transform(pd.DataFrame({"smoker": new}))["smoker"].tolist() == expected
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("yes", "no"), [("y", "n"), ("Present", "absent"), ("positive", "Negative"), ("T", "F")])
+def test_all_words_for_yes_and_no_may_differ_in_case(yes, no):
+    prepare = Prepare().fit(pd.DataFrame({"c": [yes, no]}))
+    new = pd.DataFrame({"c": [yes.swapcase(), no.swapcase(), "yes", "no"]})
+    assert prepare.transform(new)["c"].tolist() == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        (["maybe", "yes", "maybe"], r"^'maybe' in column 'smoker' was not in the fit; 2 rows have no item of it, like"),
+        (["no", 2, "maybe", "y"], r"^'2' \(and 2 other values\) in column 'smoker' was not in the fit; 3 rows have"),
+        ([2, 1, None], r"^'2' in column 'smoker' was not in the fit; 1 row has no item of it, like 'no'\.$"),
+    ],
+)
+def test_values_that_are_neither_yes_nor_no_are_warned_of_once(smokers, new, message):
+    with pytest.warns(UserWarning, match=message) as found:
+        items = smokers.transform(pd.DataFrame({"smoker": new}))
+    assert len(found) == 1
+    assert items["smoker"].tolist() == [value in ("yes", 1) for value in new]
+
+
+def test_a_column_of_0_and_1_takes_yes_and_no_but_no_other_text(table):
+    prepare = Prepare().fit(table)
+    new = prepare.transform(table.assign(member=["Yes", "no", "TRUE", "1", "False", "no"]))
+    assert new["member"].tolist() == [True, False, True, True, False, False]
+    with pytest.raises(ValueError, match="'member' holds text, but it held numbers"):
+        prepare.transform(table.assign(member=["yes", "no", "maybe", "yes", "no", "no"]))
+
+
+@pytest.mark.filterwarnings("error")
+def test_unknown_categories_have_no_item_and_no_warning(table):
+    assert not Prepare().fit(table).transform(table.assign(colour="violet")).filter(like="colour").any(axis=None)
+
+
 def test_columns_with_a_single_value_are_left_out():
     frame = pd.DataFrame({"city": ["Mainz"] * 3, "ones": [1, 1, 1], "a": [0, 1, 1]})
     frame["gap"] = ["x", None, "x"]

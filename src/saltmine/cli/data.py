@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from inspect import signature
@@ -168,7 +169,17 @@ def read_for_model(path: Path | ClassFiles, model: Any, given: dict[str, Any], n
             raise WrongUse(
                 f"{path} is a matrix, but the model was made from a table; give it one with the same columns."
             )
-        return model.preparation_.items_of(table.frame), table
+        return _items_like_fit(model.preparation_, table, notes), table
+
+
+def _items_like_fit(preparation: Prepare, table: Table, notes: Notes) -> Any:
+    """Return the items of new data; warnings about its values become notes."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", UserWarning)
+        X = preparation.items_of(table.frame)
+    for warning in found:
+        notes.say(str(warning.message))
+    return X
 
 
 def _read_like_fit(path: Path | ClassFiles, about: dict[str, Any], given: dict[str, Any]) -> Table:

@@ -5,7 +5,7 @@ An encoder returns the number of each row's item, -1 for none; with `AtLeast`, t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
@@ -27,6 +27,8 @@ _QUANTILE_SAMPLE = 10_000
 # Values that make a column an item, and the value that stands for its absence.
 _YES_NO = {"yes": "no", "y": "n", "true": "false", "t": "f", "present": "absent", "positive": "negative"}
 _YES_NO |= {"ja": "nein", "oui": "non"}
+# Other words for both in new data, in lower case; numbers as `number_text` writes them.
+_USUAL_YES, _USUAL_NO = frozenset(["yes", "true", "1"]), frozenset(["no", "false", "0"])
 # What to do with a column that looks like the names of the rows.
 # Values that are no numbers, as a share of the rows, in a column that is taken for one of numbers.
 MOST_STRAY = 0.1
@@ -95,6 +97,11 @@ class Column:
         numbers, distinct = pd.factorize(self.numbers if self.is_numeric else self.values)
         return numbers, [value_text(value) for value in distinct]
 
+    @property
+    def words(self) -> set[str]:
+        """The distinct values in lower case."""
+        return {_word(text) for text in self.texts[1]}
+
 
 @dataclass(frozen=True)
 class Encoder:
@@ -112,6 +119,10 @@ class Encoder:
         """Return the number of each row's item, -1 for none."""
         raise NotImplementedError  # each subclass has its own
 
+    def warning(self, column: Column) -> str | None:
+        """Return a sentence about values of new data that may be misread; None if there are none."""
+        return None
+
 
 @dataclass(frozen=True)
 class Flag(Encoder):
@@ -121,6 +132,8 @@ class Flag(Encoder):
 
     def encode(self, column: Column) -> Codes:
         """Return 0 for rows that have the item."""
+        if not column.is_numeric and column.words <= _USUAL_YES | _USUAL_NO:
+            return _codes_of_words(column, _USUAL_YES)
         numbers = column.numbers
         if not _is_flag(column.present):
             wrong = (numbers != 0) & (numbers != 1)
@@ -164,8 +177,23 @@ class YesNo(Encoder):
     kind = "yes-no"
 
     def encode(self, column: Column) -> Codes:
-        """Return 0 for rows that have the item."""
-        return Values(self.column, (self.yes,)).encode(column)
+        """Return 0 for rows that have the item, in whatever case it is written."""
+        return _codes_of_words(column, _USUAL_YES | {_word(self.yes)})
+
+    def warning(self, column: Column) -> str | None:
+        """Return a sentence about values that are neither yes nor no, which would be a no without a word."""
+        no = _YES_NO.get(_word(self.yes), "no")
+        known = _USUAL_YES | _USUAL_NO | {_word(self.yes), no}
+        of_row, distinct = column.texts
+        unknown = [k for k, text in enumerate(distinct) if _word(text) not in known]
+        if not unknown:
+            return None
+        n_rows = int(np.isin(of_row, unknown).sum())
+        more = f" (and {counted(len(unknown) - 1, 'other value')})" if len(unknown) > 1 else ""
+        problem = f"{quoted(distinct[unknown[0]])}{more} in column {quoted(self.column)} was not in the fit"
+        return (
+            f"{problem}; {counted(n_rows, 'row')} {'has' if n_rows == 1 else 'have'} no item of it, like {quoted(no)}."
+        )
 
 
 @dataclass(frozen=True)
@@ -375,6 +403,18 @@ def value_text(value: Any) -> str:
         return number_text(float(value)) if isinstance(value, Real) else str(value)
     except OverflowError:  # a whole number of hundreds of digits
         return str(value)
+
+
+def _word(text: str) -> str:
+    """Return a text without differences of case and of the spaces around it, and a number as `number_text` does."""
+    return _normalized(text.strip().lower())
+
+
+def _codes_of_words(column: Column, yes: Set[str]) -> Codes:
+    """Return 0 for rows whose value is one of some words, else -1."""
+    of_row, distinct = column.texts
+    # The last entry is for the number -1, a missing value.
+    return np.array([0 if _word(text) in yes else -1 for text in distinct] + [-1], dtype=np.int8)[of_row]
 
 
 def _normalized(text: str) -> str:

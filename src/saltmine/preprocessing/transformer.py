@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
@@ -44,7 +45,8 @@ class Prepare(TransformerMixin, BaseEstimator):
     A column of 0 and 1, or of yes and no, is an item itself; a column with a single value is left out. A column of
     text, categories or few distinct numbers has an item per value (``colour=red``). Every other numeric column is cut
     into intervals (``age<30``, ``30<=age<60``, ``age>=60``). New data gets the same items: unknown values have no item,
-    and unknown columns are left out.
+    and unknown columns are left out. A column of yes and no may have True and False, 1 and 0, or yes and no in any case
+    in new data; other values are warned of, because a row without the item is a no.
 
     Parameters
     ----------
@@ -159,7 +161,7 @@ class Prepare(TransformerMixin, BaseEstimator):
         Returns
         -------
         (m, items) DataFrame of bool, or CSR with ``sparse_output``
-            Values that were not there in the fit have no item.
+            Values that were not there in the fit have no item; in a column of yes and no, they are warned of.
 
         Examples
         --------
@@ -350,7 +352,12 @@ class Prepare(TransformerMixin, BaseEstimator):
                 f"The column {quoted(missing[0])}{more} is missing; new data needs all columns of the fit."
             )
         frame = frame[wanted]
-        return frame, _each(self._encode, _columns(frame), self._encoders)
+        columns = _columns(frame)
+        codes = _each(self._encode, columns, self._encoders)
+        for column, encoder in zip(columns, self._encoders, strict=True):
+            if found := encoder.warning(column):
+                warnings.warn(found, UserWarning, stacklevel=3)
+        return frame, codes
 
     def _reject_other_names(self, X: Any, frame: pd.DataFrame, wanted: list[str]) -> None:
         """Refuse rows without column names where the fit had names, and rows with names where it had none."""
