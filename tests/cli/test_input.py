@@ -126,6 +126,21 @@ def test_rows_without_a_class_are_refused_or_left_out(tmp_path):
     assert "16 rows, 2 items, 2 classes: 1 8, 2 8." in said
 
 
+@pytest.mark.parametrize(
+    ("column", "remedy"),
+    [
+        ([f"p{k}" for k in range(30)], "name it with --row-names, else leave it out with --ignore."),
+        ([10**17 + k for k in range(30)], "name it with --row-names, else leave it out with --ignore."),
+        (["?", *(k / 7 for k in range(29))], "choose --missing item for an item of its own or --missing ignore for"),
+        (["old", *(k / 7 for k in range(29))], "or leave the column out with --ignore."),
+    ],
+)
+def test_columns_that_cannot_be_items_have_options(tmp_path, column, remedy):
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"c": column, "milk": [0, 1] * 15, "shop": ["x", "y"] * 15}).to_csv(path, index=False)
+    assert remedy in refused("fit", path, "--target", "shop", "-o", tmp_path / "out")
+
+
 def test_values_that_are_neither_yes_nor_no_are_noted(tmp_path):
     path, new = tmp_path / "t.csv", tmp_path / "new.csv"
     path.write_text("smoker,milk,shop\n" + "yes,0,x\nno,1,y\n" * 10)

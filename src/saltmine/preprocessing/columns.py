@@ -29,12 +29,29 @@ _YES_NO = {"yes": "no", "y": "n", "true": "false", "t": "f", "present": "absent"
 _YES_NO |= {"ja": "nein", "oui": "non"}
 # Other words for both in new data, in lower case; numbers as `number_text` writes them.
 _USUAL_YES, _USUAL_NO = frozenset(["yes", "true", "1"]), frozenset(["no", "false", "0"])
-# What to do with a column that looks like the names of the rows.
 # Values that are no numbers, as a share of the rows, in a column that is taken for one of numbers.
 MOST_STRAY = 0.1
-_LIKE_NAMES = "if it names the rows, pass it as row_names (--row-names), else leave it out (--ignore)"
+# What to do with a column that looks like the names of the rows, in Python and on the command line.
+_LIKE_NAMES = "if it names the rows, make it the index, else drop the column"
+_LIKE_NAMES_OPTIONS = "if it names the rows, name it with --row-names, else leave it out with --ignore"
 
 Codes = NDArray[np.signedinteger[Any]]
+
+
+class ColumnError(ValueError):
+    """A column that cannot be items; the command line has other remedies than Python.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, and what to do in Python.
+    on_command_line : str
+        The same for the command line, where it has options for it.
+    """
+
+    def __init__(self, message: str, on_command_line: str = "") -> None:
+        super().__init__(message)
+        self.on_command_line = on_command_line or message
 
 
 class Column:
@@ -191,9 +208,8 @@ class YesNo(Encoder):
         n_rows = int(np.isin(of_row, unknown).sum())
         more = f" (and {counted(len(unknown) - 1, 'other value')})" if len(unknown) > 1 else ""
         problem = f"{quoted(distinct[unknown[0]])}{more} in column {quoted(self.column)} was not in the fit"
-        return (
-            f"{problem}; {counted(n_rows, 'row')} {'has' if n_rows == 1 else 'have'} no item of it, like {quoted(no)}."
-        )
+        rows = f"{counted(n_rows, 'row')} {'has' if n_rows == 1 else 'have'}"
+        return f"{problem}; {rows} no item of it, like {quoted(no)}."
 
 
 @dataclass(frozen=True)
@@ -280,8 +296,9 @@ def choose_encoder(
     """Return the encoder that fits a column; ``cut`` is that of numbers with many values."""
     name, dtype = column.name, column.values.dtype
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        remedy = "turn it into a number or a category first, such as the year, or leave it out (--ignore)"
-        raise ValueError(f"Column {quoted(name)} holds dates or times; {remedy}.")
+        problem = f"Column {quoted(name)} holds dates or times"
+        problem += "; turn it into a number or a category first, such as the year, or"
+        raise ColumnError(f"{problem} drop the column.", f"{problem} leave it out with --ignore.")
     if getattr(dtype, "kind", "O") == "c":
         raise ValueError(
             f"Column {quoted(name)} holds complex numbers. Complex data not supported; take their real parts."
@@ -299,7 +316,7 @@ def choose_encoder(
         return Flag(name)
     if pd.api.types.is_integer_dtype(dtype) and abs(column.values.dropna()).max() > _MAX_INTEGER:
         problem = f"Column {quoted(name)} holds whole numbers of more than 15 digits, which look like names"
-        raise ValueError(f"{problem}; {_LIKE_NAMES}.")
+        raise ColumnError(f"{problem}; {_LIKE_NAMES}.", f"{problem}; {_LIKE_NAMES_OPTIONS}.")
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(np.isinf(column.numbers))[0])
         raise ValueError(
@@ -323,9 +340,8 @@ def _reject_stray_text(column: Column) -> None:
         f"Column {quoted(column.name)} holds numbers, but {quoted(distinct[of_row[row]])} in row {row}, counted from 0"
     )
     more = f" (and no number in {counted(len(stray) - 1, 'more row')})" if len(stray) > 1 else ""
-    raise ValueError(
-        f"{problem}{more}; correct it, leave it empty if it is missing, or leave the column out (--ignore)."
-    )
+    problem += f"{more}; correct it, leave it empty if it is missing, or"
+    raise ColumnError(f"{problem} drop the column.", f"{problem} leave the column out with --ignore.")
 
 
 def _choose_values(column: Column) -> Values | YesNo:
@@ -338,7 +354,8 @@ def _choose_values(column: Column) -> Values | YesNo:
     if len(distinct) > max(20, present // 2):
         _reject_stray_text(column)
         problem = f"Column {quoted(column.name)} holds {len(distinct):,} different texts in {present:,} rows"
-        raise ValueError(f"{problem}, too many for categories; {_LIKE_NAMES}.")
+        problem += ", too many for categories;"
+        raise ColumnError(f"{problem} {_LIKE_NAMES}.", f"{problem} {_LIKE_NAMES_OPTIONS}.")
     return Values(column.name, tuple(sorted(set(distinct))))
 
 

@@ -17,11 +17,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from saltmine.names import check_distinct, quoted
+from saltmine.nouns import plural
 from saltmine.parameters import check_choice, check_count
 from saltmine.preprocessing.columns import (
     AtLeast,
     Codes,
     Column,
+    ColumnError,
     Constant,
     Encoder,
     Intervals,
@@ -35,6 +37,8 @@ CUTS: dict[str, type[Intervals] | type[AtLeast]] = {"intervals": Intervals, "cum
 MAX_DENSE_CELLS = 1 << 28
 # From this number of rows on, several threads are faster than one.
 MIN_ROWS_FOR_THREADS = 20_000
+# Names of columns in a message.
+_MAX_LISTED = 10
 
 Result = TypeVar("Result")
 
@@ -347,10 +351,7 @@ class Prepare(TransformerMixin, BaseEstimator):
         missing = [column for column in wanted if column not in frame.columns]
         if missing:
             self._reject_other_names(X, frame, wanted)
-            more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-            raise ValueError(
-                f"The column {quoted(missing[0])}{more} is missing; new data needs all columns of the fit."
-            )
+            raise ValueError(f"{_listed(missing)} missing; new data needs all columns of the fit.")
         frame = frame[wanted]
         columns = _columns(frame)
         codes = _each(self._encode, columns, self._encoders)
@@ -386,8 +387,11 @@ class Prepare(TransformerMixin, BaseEstimator):
             gaps = np.flatnonzero(column.missing)
             more = f" (and {len(gaps) - 1:,} more rows)" if len(gaps) > 1 else ""
             problem = f"Column {quoted(column.name)} has no value in row {gaps[0]}{more}, counted from 0"
-            choices = "missing='item' for an item of its own or missing='ignore' for none (--missing item or ignore)"
-            raise ValueError(f"{problem}; choose {choices}, or fill the gaps.")
+            choices = "missing='item' for an item of its own or missing='ignore' for none"
+            options = "--missing item for an item of its own or --missing ignore for none"
+            raise ColumnError(
+                f"{problem}; choose {choices}, or fill the gaps.", f"{problem}; choose {options}, or fill the gaps."
+            )
 
     def _items(self, frame: pd.DataFrame, codes: list[Codes]) -> Any:
         if self.sparse_output:
@@ -438,6 +442,19 @@ def _each(function: Callable[..., Result], column_wise: Sequence[Any], *more: Se
         return list(map(function, column_wise, *more))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(function, column_wise, *more))
+
+
+def _listed(columns: list[str]) -> str:
+    """Return the beginning of a sentence about columns, of which ten are named.
+
+    Examples
+    --------
+    >>> print(_listed(["eggs"]), _listed(["eggs", "milk"]), sep=" | ")
+    The column 'eggs' is | The columns 'eggs', 'milk' are
+    """
+    more = f" (and {len(columns) - _MAX_LISTED:,} more)" if len(columns) > _MAX_LISTED else ""
+    names = ", ".join(map(quoted, columns[:_MAX_LISTED]))
+    return f"The {plural(len(columns), 'column')} {names}{more} {'is' if len(columns) == 1 else 'are'}"
 
 
 def _array_names(n_columns: int) -> list[str]:
