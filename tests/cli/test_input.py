@@ -70,6 +70,32 @@ def test_other_commands_take_one_file_per_class_too(mafs, tmp_path):
     assert compared.exit_code == 0, compared.output
 
 
+def test_new_data_may_have_fewer_samples_than_the_sheet(mafs, tmp_path):
+    primary, relapse = mafs
+    sheet = tmp_path / "samples.tsv"
+    names = [*(f"a{k}" for k in range(12)), *(f"b{k}" for k in range(14))]
+    rows = [f"{name}\tp{name[1:]}\t{'primary' if name[0] == 'a' else 'relapse'}\n" for name in names]
+    sheet.write_text("sample\tpatient\tclass\n" + "".join(rows))
+    both = tmp_path / "both.maf"
+    both.write_text(primary.read_text() + relapse.read_text().removeprefix(HEADER))
+    fit(tmp_path, both, "--labels", sheet)
+    model = tmp_path / "out" / "model.salt"
+    for command in ("predict", "transform"):
+        for data in (primary, f"primary={primary}"):
+            result = run(command, model, data, "--labels", sheet)
+            assert result.exit_code == 0, result.output
+            assert "Ignored 14 lines of samples.tsv about rows that the data does not have." in result.stderr
+            assert [line.split(",")[0] for line in result.stdout.splitlines()] == ["row", *names[:12]]
+    assert "of the rows are given their own class" in run("predict", model, primary, "--labels", sheet).stderr
+    # The samples of the fit include those without mutations.
+    assert run("score", model, both, "--labels", sheet).exit_code == 0
+    assert "none of the 14 samples of the class 'relapse'" in refused("score", model, primary, "--labels", sheet)
+    sheet.write_text("sample\tpatient\tclass\n" + "".join(rows[1:]))
+    assert "there is no line for the row 'a0'" in refused("predict", model, primary, "--labels", sheet)
+    dropped = run("predict", model, primary, "--labels", sheet, "--drop-unlabelled")
+    assert dropped.stdout.splitlines()[1].startswith("a1,")
+
+
 def test_a_path_with_an_equals_sign_is_a_path(tmp_path):
     path = tmp_path / "lr=1.csv"
     path.write_text("bread,milk,shop\n" + "1,0,x\n0,1,y\n" * 10)
