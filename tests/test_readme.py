@@ -135,6 +135,16 @@ def test_the_readme_is_short():
     assert len(DOCUMENTS["README.md"].split()) <= WORDS_IN_README
 
 
+def test_the_demo_runs_in_the_environment_that_was_installed():
+    """``make demo`` would replace the installation in .venv by an editable one."""
+    for document in ("README.md", "docs/start/install.md"):
+        before, found, _ = DOCUMENTS[document].partition("saltmine demo -o demo/")
+        assert found
+        assert "pip install '.[all]'" in before
+        assert "make demo" not in before
+    assert "make demo" not in DOCUMENTS["README.md"]
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_lines_are_short(document):
     assert [line for line in prose(document) if len(line) > LONGEST_LINE] == []

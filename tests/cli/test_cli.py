@@ -427,9 +427,7 @@ def test_a_failing_run_keeps_the_results_of_the_one_before(fitted, folder):
 def test_data_that_does_not_belong_to_the_model_is_refused(fitted, folder, tmp_path):
     model = fitted[0] / "model.salt"
     (tmp_path / "few.csv").write_text("age,colour\n1,red\n")
-    assert "The column 'item 0' (and 61 more) is missing" in refused(
-        "predict", model, tmp_path / "few.csv", "--row-names", "colour"
-    )
+    assert "(and 52 more) are missing" in refused("predict", model, tmp_path / "few.csv", "--row-names", "colour")
     np.savez(tmp_path / "m.npz", X=np.eye(3))
     assert "the model was made from a table" in refused("predict", model, tmp_path / "m.npz")
     pd.read_csv(folder / "people.csv").head(5).to_csv(tmp_path / "head.csv", index=False)

@@ -70,6 +70,32 @@ def test_other_commands_take_one_file_per_class_too(mafs, tmp_path):
     assert compared.exit_code == 0, compared.output
 
 
+def test_new_data_may_have_fewer_samples_than_the_sheet(mafs, tmp_path):
+    primary, relapse = mafs
+    sheet = tmp_path / "samples.tsv"
+    names = [*(f"a{k}" for k in range(12)), *(f"b{k}" for k in range(14))]
+    rows = [f"{name}\tp{name[1:]}\t{'primary' if name[0] == 'a' else 'relapse'}\n" for name in names]
+    sheet.write_text("sample\tpatient\tclass\n" + "".join(rows))
+    both = tmp_path / "both.maf"
+    both.write_text(primary.read_text() + relapse.read_text().removeprefix(HEADER))
+    fit(tmp_path, both, "--labels", sheet)
+    model = tmp_path / "out" / "model.salt"
+    for command in ("predict", "transform"):
+        for data in (primary, f"primary={primary}"):
+            result = run(command, model, data, "--labels", sheet)
+            assert result.exit_code == 0, result.output
+            assert "Ignored 14 lines of samples.tsv about rows that the data does not have." in result.stderr
+            assert [line.split(",")[0] for line in result.stdout.splitlines()] == ["row", *names[:12]]
+    assert "of the rows are given their own class" in run("predict", model, primary, "--labels", sheet).stderr
+    # The samples of the fit include those without mutations.
+    assert run("score", model, both, "--labels", sheet).exit_code == 0
+    assert "none of the 14 samples of the class 'relapse'" in refused("score", model, primary, "--labels", sheet)
+    sheet.write_text("sample\tpatient\tclass\n" + "".join(rows[1:]))
+    assert "there is no line for the row 'a0'" in refused("predict", model, primary, "--labels", sheet)
+    dropped = run("predict", model, primary, "--labels", sheet, "--drop-unlabelled")
+    assert dropped.stdout.splitlines()[1].startswith("a1,")
+
+
 def test_a_path_with_an_equals_sign_is_a_path(tmp_path):
     path = tmp_path / "lr=1.csv"
     path.write_text("bread,milk,shop\n" + "1,0,x\n0,1,y\n" * 10)
@@ -124,6 +150,33 @@ def test_rows_without_a_class_are_refused_or_left_out(tmp_path):
     said = fit(tmp_path, path, "--target", "shop", "--drop-unlabelled").stderr
     assert "Left out 8 rows without a class." in said
     assert "16 rows, 2 items, 2 classes: 1 8, 2 8." in said
+
+
+@pytest.mark.parametrize(
+    ("column", "remedy"),
+    [
+        ([f"p{k}" for k in range(30)], "name it with --row-names, else leave it out with --ignore."),
+        ([10**17 + k for k in range(30)], "name it with --row-names, else leave it out with --ignore."),
+        (["?", *(k / 7 for k in range(29))], "choose --missing item for an item of its own or --missing ignore for"),
+        (["old", *(k / 7 for k in range(29))], "or leave the column out with --ignore."),
+    ],
+)
+def test_columns_that_cannot_be_items_have_options(tmp_path, column, remedy):
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"c": column, "milk": [0, 1] * 15, "shop": ["x", "y"] * 15}).to_csv(path, index=False)
+    assert remedy in refused("fit", path, "--target", "shop", "-o", tmp_path / "out")
+
+
+def test_values_that_are_neither_yes_nor_no_are_noted(tmp_path):
+    path, new = tmp_path / "t.csv", tmp_path / "new.csv"
+    path.write_text("smoker,milk,shop\n" + "yes,0,x\nno,1,y\n" * 10)
+    fit(tmp_path, path, "--target", "shop")
+    new.write_text("smoker,milk\nYES,0\nmaybe,1\nNo,1\nmaybe,0\n")
+    result = run("predict", tmp_path / "out" / "model.salt", new)
+    assert result.exit_code == 0, result.output
+    note = "'maybe' in column 'smoker' was not in the fit; 2 rows have no item of it, like 'no'."
+    assert result.stderr.splitlines() == [note]
+    assert run("predict", tmp_path / "out" / "model.salt", new, "-q").stderr == ""
 
 
 def test_cumulative_cuts_are_kept_in_the_model(tmp_path):

@@ -29,6 +29,17 @@ def test_findings_are_confirmed_and_few(shops):
                 assert finding.q_value <= 0.01
 
 
+def test_findings_name_their_class_and_items(shops):
+    columns = baskets()[0].columns
+    for finding in shops.findings:
+        assert finding.class_name == (None if finding.role < 0 else shops.model.classes_[finding.role])
+        assert list(finding.item_names) == columns[finding.items].tolist()
+        assert str(finding.item_names[0]) in finding.text
+    assert {finding.class_name for finding in shops.findings} == {"Mainz", "Trier", None}
+    of_numbers = CSalt(random_state=0).fit(baskets()[0].to_numpy(), baskets()[1]).summary().findings
+    assert of_numbers[0].item_names == tuple(of_numbers[0].items)
+
+
 def test_larger_and_surer_differences_come_first_and_shared_patterns_last(shops):
     differences = [finding.difference for finding in shops.findings]
     of_classes = [finding.role >= 0 for finding in shops.findings]

@@ -285,6 +285,13 @@ def test_a_typical_row_in_words(with_typical_row):
             assert not any("typical" in text for text in _texts(summary, pattern, 8))
 
 
+def test_the_number_of_components_counts_the_typical_row(with_typical_row):
+    model = with_typical_row.model
+    in_headline = (~model.typical_ & ~model.of_few_groups_).sum()
+    assert with_typical_row.headline.startswith(f"{in_headline} pattern")
+    assert model.n_components_ == len(model.components_) == in_headline + 1
+
+
 def test_rows_that_use_the_typical_row_alone_use_no_pattern(with_typical_row):
     """Of one class the headline says how many rows use patterns; nearly all of them use the typical row."""
     model = with_typical_row.model

@@ -1,13 +1,14 @@
 """MAF files: what was written comes back, what is left out is said, and broken files are refused in one sentence."""
 
 import gzip
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from saltmine.io import read
-from tests.helpers.paths import shared_path
+from tests.helpers.paths import ROOT, shared_path
 from tests.helpers.reading import refusal
 
 MAF_COLUMNS = [
@@ -299,3 +300,23 @@ def test_published_files_with_the_line_ends_of_old_macs():
     assert table.shape[0] == sum(frame["Tumor_Sample_Barcode"].nunique() for frame in frames)
     assert table.group_name == "patient"
     assert len(set(table.groups)) < table.shape[0]
+
+
+FORMATS_PAGE = ROOT / "docs" / "reference" / "formats.md"
+
+
+@pytest.mark.parametrize(("unit", "cell"), [("gene", 1), ("alteration", 2)])
+def test_the_columns_that_the_page_calls_required_are_required(tmp_path, unit, cell):
+    lines = [line.strip("| ").split(" | ") for line in FORMATS_PAGE.read_text().splitlines() if line.startswith("| `")]
+    of_page = {name: cells[cell] for cells in lines if len(cells) == 3 for name in re.findall(r"`(\w+)`", cells[0])}
+    known = [*MAF_COLUMNS[:-1], "Variant_Classification"]
+    assert sorted(of_page) == sorted(known)
+    for name in known:
+        kept = [k for k, column in enumerate(known) if column != name]
+        rows = [[[*fields[:-1], "Missense_Mutation"][k] for k in kept] for fields in MUTATIONS]
+        path = tmp_path / f"{name}.maf"
+        path.write_text(maf(rows, [known[k] for k in kept]))
+        if of_page[name] == "required":
+            assert f"no column '{name}'" in refusal(path, unit=unit)
+        else:
+            assert read(path, unit=unit).shape[0] == 3

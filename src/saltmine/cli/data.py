@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -18,6 +20,7 @@ from saltmine.data.labels import only_class
 from saltmine.fitted.model_schema import READING
 from saltmine.io import ReadError, Table, read
 from saltmine.io.class_files import ClassFiles
+from saltmine.io.labels import with_labels
 from saltmine.io.registry import format_of, has_known_suffix
 from saltmine.io.table import no_such_column
 from saltmine.names import quoted, shorten
@@ -157,10 +160,16 @@ def _whole_characters(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def read_for_model(path: Path | ClassFiles, model: Any, given: dict[str, Any], notes: Notes) -> tuple[Any, Table]:
-    """Return new data with the columns of the model, and the table that was read."""
+def read_for_model(
+    path: Path | ClassFiles, model: Any, given: dict[str, Any], notes: Notes, new_rows: bool = True
+) -> tuple[Any, Table]:
+    """Return data with the columns of the model, and the table that was read.
+
+    A sample sheet may list more samples than new data has; those of the fit, without ``new_rows``, are rows.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
     with user_mistakes():
-        table = _read_like_fit(path, model.about_, {name: value for name, value in given.items() if value is not None})
+        table = _read_like_fit(path, model.about_, given, _read_new if new_rows else read)
         _say_notes(table, notes)
         if model.preparation_ is None:
             return _aligned(table, model, path, notes), table
@@ -168,14 +177,26 @@ def read_for_model(path: Path | ClassFiles, model: Any, given: dict[str, Any], n
             raise WrongUse(
                 f"{path} is a matrix, but the model was made from a table; give it one with the same columns."
             )
-        return model.preparation_.items_of(table.frame), table
+        return _items_like_fit(model.preparation_, table, notes), table
 
 
-def _read_like_fit(path: Path | ClassFiles, about: dict[str, Any], given: dict[str, Any]) -> Table:
+def _items_like_fit(preparation: Prepare, table: Table, notes: Notes) -> Any:
+    """Return the items of new data; warnings about its values become notes."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", UserWarning)
+        X = preparation.items_of(table.frame)
+    for warning in found:
+        notes.say(str(warning.message))
+    return X
+
+
+def _read_like_fit(
+    path: Path | ClassFiles, about: dict[str, Any], given: dict[str, Any], read_table: Callable[..., Table]
+) -> Table:
     """Return the table of a file, read like the data of the fit as far as its format allows."""
     # No path is among these options: which files are opened is up to the command line alone.
     before = {name: value for name, value in about.get("reading", {}).items() if name in READING}
-    first = next(iter(path.values())) if isinstance(path, ClassFiles) else path
+    first = _first(path)
     if first.exists():
         if first.is_dir() or has_known_suffix(first):
             # The suffix tells the format; documents in a folder are in no column.
@@ -187,13 +208,26 @@ def _read_like_fit(path: Path | ClassFiles, about: dict[str, Any], given: dict[s
             # The model has chosen its words; a single new document may have each of them once.
             before["min_docs"] = 1
     try:
-        return read(path, **(before | given))
+        return read_table(path, **(before | given))
     except ReadError:
         # New rows need no names and no groups.
         needed = {name: value for name, value in before.items() if name not in ("row_names", "group")}
         if needed == before:
             raise
-        return read(path, **(needed | given))
+        return read_table(path, **(needed | given))
+
+
+def _read_new(path: Path | ClassFiles, **options: Any) -> Table:
+    """Return the table of new data; samples that only the sample sheet has are left out, also of mutations."""
+    labels, first = options.get("labels"), _first(path)
+    if labels is None or not first.exists() or format_of(first, options.get("format"), "text" in options).name != "maf":
+        return read(path, **options)
+    of_sheet = {name: options.pop(name) for name in ("labels", "target", "group", "drop_unlabelled") if name in options}
+    return with_labels(read(path, **options), **of_sheet)
+
+
+def _first(path: Path | ClassFiles) -> Path:
+    return next(iter(path.values())) if isinstance(path, ClassFiles) else path
 
 
 def _aligned(table: Table, model: Any, path: Path | ClassFiles, notes: Notes) -> Any:

@@ -114,7 +114,7 @@ def user_mistakes(prefix: str = "") -> Iterator[None]:
         if is_memory_problem(error):
             raise Failed(memory_sentence()) from error
         if not isinstance(error, OSError):
-            raise WrongUse(f"{prefix}{error}") from error
+            raise WrongUse(f"{prefix}{getattr(error, 'on_command_line', error)}") from error
         if remedy := _disk_remedy(error):
             raise Failed(f"{prefix}{error.strerror}; {remedy}.") from error
         raise WrongUse(f"{prefix}{_os_problem(error)}") from error

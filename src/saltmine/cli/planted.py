@@ -96,7 +96,7 @@ def score(model: Path, data: Path | ClassFiles, truth: Path | None, as_json: boo
       saltmine score out/model.salt planted.csv --target class --truth planted.truth.npz
     """
     fitted = load_model(model)
-    X, table = read_for_model(data, fitted, reading, Notes(quiet))
+    X, table = read_for_model(data, fitted, reading, Notes(quiet), new_rows=False)
     labels, n, remedy = fitted.row_labels_, table.shape[0], "or in another order; give it the same"
     if n != len(labels):
         raise WrongUse(f"{data} has {n} rows, but the model was fitted on {len(labels)}; give it the same data.")

@@ -43,7 +43,7 @@ def plain_values(summary: Summary, seconds: float) -> dict[str, Any]:
             "text": finding.text,
             "kind": finding.kind,
             "pattern": finding.pattern,
-            "class": None if finding.role < 0 else summary.classes[finding.role].label,
+            "class": finding.class_name,
             "q_value": finding.q_value,
         }
         for finding in summary.findings

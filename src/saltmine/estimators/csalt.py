@@ -211,7 +211,8 @@ class CSalt(MdlEstimator):
     ----------
     classes_ : (c,) labels, sorted
     n_components_ : int
-        Number of patterns, r, with the typical row.
+        Number of rows of `components_`, r. It counts the typical row (`typical_`) and patterns of few groups
+        (`of_few_groups_`), which the headline of `summary` does not count as patterns.
     components_ : (r, n) bool
         Shared patterns, largest first; the typical row before all others.
     typical_ : (r,) bool

@@ -46,13 +46,17 @@ class Finding:
     pattern : int or None
         The pattern that it is about.
     role : int
-        The class that it is about, -1 for shared patterns.
+        Number of the class that it is about, a position in ``classes_``; -1 for shared patterns.
     items : (k,) int
-        Columns of the items, strongest first.
+        Numbers of the columns of the items, strongest first.
     difference : float
         Least difference between the share in the class and elsewhere that the data allows (95 %); of shared patterns 0.
     q_value : float or None
         Of the claim about the class.
+    class_name : str or None
+        The class that it is about as text; None for shared patterns.
+    item_names : tuple of str, or of int if the data had no names
+        Names of the items, in the order of ``items``.
     """
 
     kind: str
@@ -62,6 +66,8 @@ class Finding:
     items: Indices
     difference: float
     q_value: float | None
+    class_name: str | None = None
+    item_names: tuple[str | int, ...] = ()
 
 
 def find(summary: Summary) -> list[Finding]:
@@ -74,7 +80,15 @@ def find(summary: Summary) -> list[Finding]:
     n_patterns = max(PLACES_FOR_PATTERNS, places - len(items))
     chosen = patterns[:n_patterns]
     chosen += items[: places - len(chosen)]
-    return _by_size(chosen) + shared[: MAX_FINDINGS - len(chosen)]
+    found = _by_size(chosen) + shared[: MAX_FINDINGS - len(chosen)]
+    return [_with_names(summary, finding) for finding in found]
+
+
+def _with_names(summary: Summary, finding: Finding) -> Finding:
+    """Return a finding with the names of its class and its items."""
+    label = None if finding.role < 0 else summary.classes[finding.role].label
+    names = tuple(summary.item_names[item] for item in finding.items.tolist())
+    return replace(finding, class_name=label, item_names=names)
 
 
 def _choose(candidates: list[Finding], before: list[Finding]) -> list[Finding]:

@@ -56,7 +56,8 @@ class Summary:
     headline : str
         What the model found, in one to three sentences.
     findings : list of Finding
-        At most ten confirmed claims, the surest and largest differences first; ``text`` is the sentence.
+        At most ten confirmed claims, the surest and largest differences first. ``text`` is the sentence,
+        ``class_name`` and ``item_names`` say what it is about.
     table : DataFrame
         One row per pattern.
     differences : DataFrame

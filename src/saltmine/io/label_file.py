@@ -186,7 +186,12 @@ class _Sheet:
             return [_Row(k, names[k], known[k], line) for k, line in enumerate(self.body)]
         by_name = self._lines_by_name()
         found_rows = [_Row(k, name, known[k], by_name.pop(name, None)) for k, name in enumerate(row_names)]
-        return found_rows + (self._further_rows(by_name, classes) if add_rows else [])
+        if add_rows:
+            return found_rows + self._further_rows(by_name, classes)
+        if by_name:
+            lines = f"{counted(len(by_name), 'line')} of {self.name}"
+            self.notes.append(f"Ignored {lines} about rows that the data does not have.")
+        return found_rows
 
     def _own_names(self) -> list[str]:
         if self.width == 1:

@@ -5,7 +5,7 @@ An encoder returns the number of each row's item, -1 for none; with `AtLeast`, t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
@@ -27,12 +27,31 @@ _QUANTILE_SAMPLE = 10_000
 # Values that make a column an item, and the value that stands for its absence.
 _YES_NO = {"yes": "no", "y": "n", "true": "false", "t": "f", "present": "absent", "positive": "negative"}
 _YES_NO |= {"ja": "nein", "oui": "non"}
-# What to do with a column that looks like the names of the rows.
+# Other words for both in new data, in lower case; numbers as `number_text` writes them.
+_USUAL_YES, _USUAL_NO = frozenset(["yes", "true", "1"]), frozenset(["no", "false", "0"])
 # Values that are no numbers, as a share of the rows, in a column that is taken for one of numbers.
 MOST_STRAY = 0.1
-_LIKE_NAMES = "if it names the rows, pass it as row_names (--row-names), else leave it out (--ignore)"
+# What to do with a column that looks like the names of the rows, in Python and on the command line.
+_LIKE_NAMES = "if it names the rows, make it the index, else drop the column"
+_LIKE_NAMES_OPTIONS = "if it names the rows, name it with --row-names, else leave it out with --ignore"
 
 Codes = NDArray[np.signedinteger[Any]]
+
+
+class ColumnError(ValueError):
+    """A column that cannot be items; the command line has other remedies than Python.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, and what to do in Python.
+    on_command_line : str
+        The same for the command line, where it has options for it.
+    """
+
+    def __init__(self, message: str, on_command_line: str = "") -> None:
+        super().__init__(message)
+        self.on_command_line = on_command_line or message
 
 
 class Column:
@@ -95,6 +114,11 @@ class Column:
         numbers, distinct = pd.factorize(self.numbers if self.is_numeric else self.values)
         return numbers, [value_text(value) for value in distinct]
 
+    @property
+    def words(self) -> set[str]:
+        """The distinct values in lower case."""
+        return {_word(text) for text in self.texts[1]}
+
 
 @dataclass(frozen=True)
 class Encoder:
@@ -112,6 +136,10 @@ class Encoder:
         """Return the number of each row's item, -1 for none."""
         raise NotImplementedError  # each subclass has its own
 
+    def warning(self, column: Column) -> str | None:
+        """Return a sentence about values of new data that may be misread; None if there are none."""
+        return None
+
 
 @dataclass(frozen=True)
 class Flag(Encoder):
@@ -121,6 +149,8 @@ class Flag(Encoder):
 
     def encode(self, column: Column) -> Codes:
         """Return 0 for rows that have the item."""
+        if not column.is_numeric and column.words <= _USUAL_YES | _USUAL_NO:
+            return _codes_of_words(column, _USUAL_YES)
         numbers = column.numbers
         if not _is_flag(column.present):
             wrong = (numbers != 0) & (numbers != 1)
@@ -164,8 +194,22 @@ class YesNo(Encoder):
     kind = "yes-no"
 
     def encode(self, column: Column) -> Codes:
-        """Return 0 for rows that have the item."""
-        return Values(self.column, (self.yes,)).encode(column)
+        """Return 0 for rows that have the item, in whatever case it is written."""
+        return _codes_of_words(column, _USUAL_YES | {_word(self.yes)})
+
+    def warning(self, column: Column) -> str | None:
+        """Return a sentence about values that are neither yes nor no, which would be a no without a word."""
+        no = _YES_NO.get(_word(self.yes), "no")
+        known = _USUAL_YES | _USUAL_NO | {_word(self.yes), no}
+        of_row, distinct = column.texts
+        unknown = [k for k, text in enumerate(distinct) if _word(text) not in known]
+        if not unknown:
+            return None
+        n_rows = int(np.isin(of_row, unknown).sum())
+        more = f" (and {counted(len(unknown) - 1, 'other value')})" if len(unknown) > 1 else ""
+        problem = f"{quoted(distinct[unknown[0]])}{more} in column {quoted(self.column)} was not in the fit"
+        rows = f"{counted(n_rows, 'row')} {'has' if n_rows == 1 else 'have'}"
+        return f"{problem}; {rows} no item of it, like {quoted(no)}."
 
 
 @dataclass(frozen=True)
@@ -252,8 +296,9 @@ def choose_encoder(
     """Return the encoder that fits a column; ``cut`` is that of numbers with many values."""
     name, dtype = column.name, column.values.dtype
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        remedy = "turn it into a number or a category first, such as the year, or leave it out (--ignore)"
-        raise ValueError(f"Column {quoted(name)} holds dates or times; {remedy}.")
+        problem = f"Column {quoted(name)} holds dates or times"
+        problem += "; turn it into a number or a category first, such as the year, or"
+        raise ColumnError(f"{problem} drop the column.", f"{problem} leave it out with --ignore.")
     if getattr(dtype, "kind", "O") == "c":
         raise ValueError(
             f"Column {quoted(name)} holds complex numbers. Complex data not supported; take their real parts."
@@ -271,7 +316,7 @@ def choose_encoder(
         return Flag(name)
     if pd.api.types.is_integer_dtype(dtype) and abs(column.values.dropna()).max() > _MAX_INTEGER:
         problem = f"Column {quoted(name)} holds whole numbers of more than 15 digits, which look like names"
-        raise ValueError(f"{problem}; {_LIKE_NAMES}.")
+        raise ColumnError(f"{problem}; {_LIKE_NAMES}.", f"{problem}; {_LIKE_NAMES_OPTIONS}.")
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(np.isinf(column.numbers))[0])
         raise ValueError(
@@ -295,9 +340,8 @@ def _reject_stray_text(column: Column) -> None:
         f"Column {quoted(column.name)} holds numbers, but {quoted(distinct[of_row[row]])} in row {row}, counted from 0"
     )
     more = f" (and no number in {counted(len(stray) - 1, 'more row')})" if len(stray) > 1 else ""
-    raise ValueError(
-        f"{problem}{more}; correct it, leave it empty if it is missing, or leave the column out (--ignore)."
-    )
+    problem += f"{more}; correct it, leave it empty if it is missing, or"
+    raise ColumnError(f"{problem} drop the column.", f"{problem} leave the column out with --ignore.")
 
 
 def _choose_values(column: Column) -> Values | YesNo:
@@ -310,7 +354,8 @@ def _choose_values(column: Column) -> Values | YesNo:
     if len(distinct) > max(20, present // 2):
         _reject_stray_text(column)
         problem = f"Column {quoted(column.name)} holds {len(distinct):,} different texts in {present:,} rows"
-        raise ValueError(f"{problem}, too many for categories; {_LIKE_NAMES}.")
+        problem += ", too many for categories;"
+        raise ColumnError(f"{problem} {_LIKE_NAMES}.", f"{problem} {_LIKE_NAMES_OPTIONS}.")
     return Values(column.name, tuple(sorted(set(distinct))))
 
 
@@ -375,6 +420,18 @@ def value_text(value: Any) -> str:
         return number_text(float(value)) if isinstance(value, Real) else str(value)
     except OverflowError:  # a whole number of hundreds of digits
         return str(value)
+
+
+def _word(text: str) -> str:
+    """Return a text without differences of case and of the spaces around it, and a number as `number_text` does."""
+    return _normalized(text.strip().lower())
+
+
+def _codes_of_words(column: Column, yes: Set[str]) -> Codes:
+    """Return 0 for rows whose value is one of some words, else -1."""
+    of_row, distinct = column.texts
+    # The last entry is for the number -1, a missing value.
+    return np.array([0 if _word(text) in yes else -1 for text in distinct] + [-1], dtype=np.int8)[of_row]
 
 
 def _normalized(text: str) -> str:

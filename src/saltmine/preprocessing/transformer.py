@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
@@ -16,11 +17,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from saltmine.names import check_distinct, quoted
+from saltmine.nouns import plural
 from saltmine.parameters import check_choice, check_count
 from saltmine.preprocessing.columns import (
     AtLeast,
     Codes,
     Column,
+    ColumnError,
     Constant,
     Encoder,
     Intervals,
@@ -34,6 +37,8 @@ CUTS: dict[str, type[Intervals] | type[AtLeast]] = {"intervals": Intervals, "cum
 MAX_DENSE_CELLS = 1 << 28
 # From this number of rows on, several threads are faster than one.
 MIN_ROWS_FOR_THREADS = 20_000
+# Names of columns in a message.
+_MAX_LISTED = 10
 
 Result = TypeVar("Result")
 
@@ -44,7 +49,8 @@ class Prepare(TransformerMixin, BaseEstimator):
     A column of 0 and 1, or of yes and no, is an item itself; a column with a single value is left out. A column of
     text, categories or few distinct numbers has an item per value (``colour=red``). Every other numeric column is cut
     into intervals (``age<30``, ``30<=age<60``, ``age>=60``). New data gets the same items: unknown values have no item,
-    and unknown columns are left out.
+    and unknown columns are left out. A column of yes and no may have True and False, 1 and 0, or yes and no in any case
+    in new data; other values are warned of, because a row without the item is a no.
 
     Parameters
     ----------
@@ -159,7 +165,7 @@ class Prepare(TransformerMixin, BaseEstimator):
         Returns
         -------
         (m, items) DataFrame of bool, or CSR with ``sparse_output``
-            Values that were not there in the fit have no item.
+            Values that were not there in the fit have no item; in a column of yes and no, they are warned of.
 
         Examples
         --------
@@ -345,12 +351,14 @@ class Prepare(TransformerMixin, BaseEstimator):
         missing = [column for column in wanted if column not in frame.columns]
         if missing:
             self._reject_other_names(X, frame, wanted)
-            more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-            raise ValueError(
-                f"The column {quoted(missing[0])}{more} is missing; new data needs all columns of the fit."
-            )
+            raise ValueError(f"{_listed(missing)} missing; new data needs all columns of the fit.")
         frame = frame[wanted]
-        return frame, _each(self._encode, _columns(frame), self._encoders)
+        columns = _columns(frame)
+        codes = _each(self._encode, columns, self._encoders)
+        for column, encoder in zip(columns, self._encoders, strict=True):
+            if found := encoder.warning(column):
+                warnings.warn(found, UserWarning, stacklevel=3)
+        return frame, codes
 
     def _reject_other_names(self, X: Any, frame: pd.DataFrame, wanted: list[str]) -> None:
         """Refuse rows without column names where the fit had names, and rows with names where it had none."""
@@ -380,8 +388,11 @@ class Prepare(TransformerMixin, BaseEstimator):
             gaps = np.flatnonzero(column.missing)
             more = f" (and {len(gaps) - 1:,} more rows)" if len(gaps) > 1 else ""
             problem = f"Column {quoted(column.name)} has no value in row {gaps[0]}{more}, counted from 0"
-            choices = "missing='item' for an item of its own or missing='ignore' for none (--missing item or ignore)"
-            raise ValueError(f"{problem}; choose {choices}, or fill the gaps.")
+            choices = "missing='item' for an item of its own or missing='ignore' for none"
+            options = "--missing item for an item of its own or --missing ignore for none"
+            raise ColumnError(
+                f"{problem}; choose {choices}, or fill the gaps.", f"{problem}; choose {options}, or fill the gaps."
+            )
 
     def _items(self, frame: pd.DataFrame, codes: list[Codes]) -> Any:
         if self.sparse_output:
@@ -432,6 +443,19 @@ def _each(function: Callable[..., Result], column_wise: Sequence[Any], *more: Se
         return list(map(function, column_wise, *more))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(function, column_wise, *more))
+
+
+def _listed(columns: list[str]) -> str:
+    """Return the beginning of a sentence about columns, of which ten are named.
+
+    Examples
+    --------
+    >>> print(_listed(["eggs"]), _listed(["eggs", "milk"]), sep=" | ")
+    The column 'eggs' is | The columns 'eggs', 'milk' are
+    """
+    more = f" (and {len(columns) - _MAX_LISTED:,} more)" if len(columns) > _MAX_LISTED else ""
+    names = ", ".join(map(quoted, columns[:_MAX_LISTED]))
+    return f"The {plural(len(columns), 'column')} {names}{more} {'is' if len(columns) == 1 else 'are'}"
 
 
 def _array_names(n_columns: int) -> list[str]:
