@@ -169,7 +169,9 @@ def _zarr_as_dask(X: Any) -> Any:
             raise ValueError(f"{problem}; write it again.") from None
     if not isinstance(X, zarr.Array):
         names = ", ".join(sorted(X.array_keys())) or "none"
-        raise ValueError(f"The zarr group {X.store_path} is not an array; pass one of its arrays, which are: {names}.")
+        # Before version 3 of zarr, the store has the path.
+        place = getattr(X, "store_path", None) or getattr(X.store, "path", X.name)
+        raise ValueError(f"The zarr group {place} is not an array; pass one of its arrays, which are: {names}.")
     # Chunks of the size that Dask chooses, each of whole chunks of zarr.
     return da.from_array(X, chunks="auto")
 
