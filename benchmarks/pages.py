@@ -133,7 +133,9 @@ def claims_summary() -> str:
 def trust_summary() -> str:
     found = {name: stored("trust", name) for name in trust.PARTS}
     rows = [row for of_part in found.values() for row in of_part]
-    return with_code(trust.summary(found), rows) if rows else NOT_MEASURED
+    if not rows:
+        return NOT_MEASURED
+    return f"{markdown_table(*trust.summary(found))}\n\n{len(rows):,} runs; the tables below say with which code."
 
 
 def trust_files() -> str:
