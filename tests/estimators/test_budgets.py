@@ -157,9 +157,11 @@ def slow_reading(monkeypatch):
 
 @pytest.mark.usefixtures("slow_reading", "small_samples")
 @pytest.mark.parametrize(
-    ("search", "sizes"), [("search_wide", (2000, [60, 60])), ("search_tall", (40, [900, 900]))], ids=["wide", "tall"]
+    ("search", "sizes", "after"),
+    [("search_wide", (2000, [60, 60]), fitting.AFTER_COLUMNS), ("search_tall", (40, [900, 900]), fitting.AFTER_ROWS)],
+    ids=["wide", "tall"],
 )
-def test_reading_is_counted_once_however_many_restarts_there_are(monkeypatch, search, sizes):
+def test_reading_is_counted_once_however_many_restarts_there_are(monkeypatch, search, sizes, after):
     made, whole, ends = make_planted(*sizes, rank=4, noise=0.05, random_state=2), getattr(fitting, search), []
 
     def observed(executor, labels, settings):
@@ -170,7 +172,7 @@ def test_reading_is_counted_once_however_many_restarts_there_are(monkeypatch, se
     CSalt(random_state=0, n_restarts=3, max_time=100_000).fit(made.X, made.y)
     assert len(ends) == 3
     # What is done with all data in the end takes a multiple of what reading took.
-    np.testing.assert_allclose(ends, 100_000 - fitting.AFTER_BLOCKS * 4000, atol=10)
+    np.testing.assert_allclose(ends, 100_000 - after * 4000, atol=10)
 
 
 @pytest.mark.usefixtures("slow_reading", "small_samples")

@@ -84,8 +84,8 @@ SETTLING_ROUNDS = 5
 TESTS_AFTER, PER_USE, PER_CLASS, AT_LEAST = 8.0, 6e-8, 4e-4, 0.01
 # Where the time is limited, the share of it for the search before that.
 SEARCHING = 0.92
-# What is done with all data in the end takes so many times as long as reading and arranging it in blocks.
-AFTER_BLOCKS = 1.5
+# What is done with all data in the end takes so many times as long as reading and arranging blocks of rows, of columns.
+AFTER_ROWS, AFTER_COLUMNS = 2.0, 1.5
 
 
 def fit_in_memory(
@@ -152,7 +152,7 @@ def _search_by_description_length(
                     checkpoint = open_checkpoint(model, labels, partial(digest_blocks, row_blocks, RowBlock))
                 merge, names = classes["merge_classes"], model._item_names
                 order = arrange_row_blocks(row_blocks, labels, merge, names, data.shape[1])
-                model._deadline.set_aside(AFTER_BLOCKS * (model._deadline.elapsed() - begin))
+                model._deadline.set_aside(AFTER_ROWS * (model._deadline.elapsed() - begin))
                 found = best(checkpoint, partial(search_tall, row_blocks, labels.sort(order)), n_jobs=1)
                 return found.in_order(order.back)
         if model.algorithm == "saltmine" and is_wide(data.shape, cells):
@@ -163,7 +163,7 @@ def _search_by_description_length(
                     checkpoint = open_checkpoint(model, labels, partial(digest_blocks, item_blocks, ItemBlock))
                 merge, names = classes["merge_classes"], model.row_names_
                 order = arrange_item_blocks(item_blocks, labels, merge, names, data.shape[1])
-                model._deadline.set_aside(AFTER_BLOCKS * (model._deadline.elapsed() - begin))
+                model._deadline.set_aside(AFTER_COLUMNS * (model._deadline.elapsed() - begin))
                 found = best(checkpoint, partial(search_wide, item_blocks, labels.sort(order)), n_jobs=1)
                 return found.in_order(order.back)
         if is_wide(data.shape) and (client is not None or isinstance(data, LazyMatrix)):
