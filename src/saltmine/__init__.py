@@ -1,6 +1,7 @@
 """saltmine: what classes share, what is theirs alone, and how they alter what is shared."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from saltmine.version import __version__ as __version__
@@ -22,6 +23,8 @@ __all__ = sorted([*_MODULE_OF, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_core" and find_spec("saltmine._core") is None:
+        raise ImportError("The compiled core of saltmine is missing: install saltmine again, as by `pip install .`.")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'saltmine' has no attribute {name!r}")
     module = _MODULE_OF[name]

@@ -16,7 +16,7 @@ from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.data.labels import class_numbers
 from saltmine.data.stacking import StackedMatrix
-from saltmine.data.validation import TableNames, as_binary, reject_unreadable
+from saltmine.data.validation import TableNames, as_binary, as_bools, reject_unreadable
 from saltmine.mdl.code_length import item_codes
 from saltmine.solver.scoring import code_length
 
@@ -37,7 +37,7 @@ class _Factors:
         suffix = "_" if hasattr(model, "components_") else ""
         try:
             factors = [getattr(model, name + suffix) for name in ("components", "alterations", "usage")]
-            components, alterations, usage = (np.asarray(factor, dtype=bool) for factor in factors)
+            components, alterations, usage = (as_bools(factor) for factor in factors)
         except AttributeError:
             raise TypeError(
                 f"{type(model).__name__} has no components, alterations and usage; pass a fitted model or the result "
@@ -250,7 +250,7 @@ def _stack(
     X: Any, y: Any, factors: tuple[ArrayLike, ...], binarize: float | None = None
 ) -> tuple[BitMatrix, BinaryModel]:
     """Return data and factors (components, alterations and usage) stacked by class, with all items."""
-    components, alterations, usage = (np.asarray(factor).astype(bool) for factor in factors)
+    components, alterations, usage = (as_bools(factor) for factor in factors)
     names = TableNames.of(X)
     reject_unreadable(X, names)
     matrix = as_binary(check_array(X, accept_sparse="csr", ensure_all_finite=False), binarize, names)

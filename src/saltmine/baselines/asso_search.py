@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Floats, Ints, Words
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix, Layout, count_bits
@@ -149,7 +149,7 @@ class GreedyCover:
         items, loss, cells = self.candidates[candidate], self.loss, self._cells
         rows = np.arange(self.bits.shape[0])[block or slice(None)]
         gains = np.empty(len(rows))
-        native.gains_of_rows(items, rows, cells, gains)
+        _core.gains_of_rows(items, rows, cells, gains)
         users = rows[gains > 0]
         self._add_gains(items, users)
         ones, zeros = (self._layout.unpack(part[users] & items) for part in (cells.ones, cells.zeros))
@@ -168,7 +168,7 @@ class GreedyCover:
         panels = [(self.candidates, p.start, p.stop, items, rows, self._cells, self.gains) for p in parts]
         rank = len(self.patterns)
         done = rank / (rank + PATIENCE)
-        run_panels(self._team, native.add_gains, panels, lambda _: self._on_step(rank, self.length, done))
+        run_panels(self._team, _core.add_gains, panels, lambda _: self._on_step(rank, self.length, done))
 
     def solution(self, class_weights: Floats) -> Solution:
         """Return the patterns as a model, with the errors, weighted by class, after every pattern."""
@@ -233,7 +233,7 @@ def associations(
     candidates = np.zeros((n, -(-n // 64)), dtype=np.uint64)
     parts = cut(n, n * (words.stop - words.start))
     panels = [(bits.columns, words.start, words.stop, float(tau), p.start, p.stop, candidates) for p in parts]
-    run_panels(team, native.associate, panels, on_progress)
+    run_panels(team, _core.associate, panels, on_progress)
     return candidates
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.data.bits import BitMatrix, count_bits
 from saltmine.mdl.code_length import item_codes
@@ -55,7 +55,7 @@ class CodeCosts(NamedTuple):
 def sum_usage(counts: Ints, log_gamma: Floats) -> tuple[Ints, Floats]:
     """Return the uses of every class, and the sums of their logarithms in the prequential code."""
     totals, logs = np.zeros(len(counts), dtype=np.int64), np.zeros(len(counts))
-    native.sum_usage(counts, log_gamma, totals, logs)
+    _core.sum_usage(counts, log_gamma, totals, logs)
     return totals, logs
 
 
@@ -223,7 +223,7 @@ class CodingSets:
 
     def _cover_again(self, order: Ints, words: Ints) -> tuple[Words, Ints]:
         usage, counts = self._buffer[: len(words)], self.cover.counts.copy()
-        native.cover_words(self.cover, order, words, usage, counts)
+        _core.cover_words(self.cover, order, words, usage, counts)
         return usage, counts
 
     # ------------------------------------------------------------------ making a change

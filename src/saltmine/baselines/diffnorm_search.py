@@ -11,7 +11,7 @@ from math import log1p
 
 import numpy as np
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Ints
 from saltmine.baselines.diffnorm_coding import CodingSets
 from saltmine.data.binary_model import BinaryModel
@@ -177,5 +177,5 @@ class Candidates:
         partners = np.array([partner for pairs in rejected for partner in pairs], dtype=np.int64)
         gains = np.array([gain for pairs in rejected for gain in pairs.values()], dtype=np.float64)
         found = self._gain, self._partner
-        native.find_partners(self._coding.cover, self._code_costs, slots, starts, partners, gains, *found)
+        _core.find_partners(self._coding.cover, self._code_costs, slots, starts, partners, gains, *found)
         self._stale[slots] = False

@@ -87,6 +87,9 @@ class OneLineErrors(click.Group):
                 raise Failed(memory_sentence()) from None
             if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
                 raise WrongUse(_os_problem(error)) from None
+            if isinstance(error, ImportError):
+                # Of the core: one that is not there, or that cannot run on this processor.
+                raise WrongUse(str(error)) from error
             hint = "" if debug else f"; '{self.program} --debug ...' shows where"
             raise Failed(f"saltmine failed ({type(error).__name__}: {error}){hint}.") from error
 

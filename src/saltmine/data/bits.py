@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Indices, Ints, Words
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.folding import Weights, stored
@@ -139,9 +139,9 @@ class BitMatrix:
         self.columns = np.zeros((self.shape[1], len(self.layout.weights)), dtype=np.uint64)
         places = self.layout.rows, self.layout.places
         if isinstance(matrix, np.ndarray):
-            native.set_bits(np.ascontiguousarray(matrix), *places, self.columns)
+            _core.set_bits(np.ascontiguousarray(matrix), *places, self.columns)
         else:
-            native.set_stored_bits(stored(matrix), *places, self.columns)
+            _core.set_stored_bits(stored(matrix), *places, self.columns)
         self._count()
 
     def _count(self) -> None:
@@ -182,7 +182,7 @@ class BitMatrix:
         counts = np.empty((len(self.blocks), self.shape[1]), dtype=np.int64)
         usage = self.layout.pack(model.Y.T)
         carried = np.ascontiguousarray(model.X | model.V)
-        native.count_noise(self.columns, usage, self.layout.weights, self.layout.edges, carried, counts)
+        _core.count_noise(self.columns, usage, self.layout.weights, self.layout.edges, carried, counts)
         return counts
 
     def hits(self, rows: Words, items: NDArray[np.intp]) -> Ints:
@@ -199,7 +199,7 @@ class BitMatrix:
     def weigh(self, items: Bools, worth: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for every row, (m,), the worth of those of the items, (n,), that it has, less that of the others."""
         sums = np.zeros(64 * len(self.layout.weights))
-        native.sum_in_rows(self.columns, np.ascontiguousarray(items), np.ascontiguousarray(worth), sums)
+        _core.sum_in_rows(self.columns, np.ascontiguousarray(items), np.ascontiguousarray(worth), sums)
         of_rows = np.zeros(self.shape[0])
         of_rows[self.layout.rows] = sums[self.layout.places]
         return np.asarray(2 * of_rows - worth[items].sum())
@@ -212,7 +212,7 @@ class BitMatrix:
         """Add up numbers of the items, (n,), that every row has, all of them or some: (m,)."""
         counts = np.zeros(64 * len(self.layout.weights), dtype=np.int64)
         chosen = np.ones(self.shape[1], dtype=bool) if items is None else np.ascontiguousarray(items)
-        native.count_in_rows(self.columns, chosen, of_items, counts)
+        _core.count_in_rows(self.columns, chosen, of_items, counts)
         of_rows = np.zeros(self.shape[0], dtype=np.int64)
         of_rows[self.layout.rows] = counts[self.layout.places]
         return of_rows

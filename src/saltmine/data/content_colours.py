@@ -101,7 +101,7 @@ def mix(keys: Keys) -> Keys:
 
 
 def splitmix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return numbers that look random, equal ones for equal numbers (splitmix64, as in native/random.hpp)."""
+    """Return numbers that look random, equal ones for equal numbers (splitmix64, as in core/random.hpp)."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))

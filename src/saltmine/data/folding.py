@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Indices, Ints
 from saltmine.data.validation import BinaryMatrix
 
@@ -73,7 +73,7 @@ def add_to_columns(matrix: BinaryMatrix, numbers: Keys, keys: Keys) -> None:
     if isinstance(matrix, np.ndarray):
         _add_dense(matrix, numbers, keys, to_columns=True)
     else:
-        native.add_stored(stored(matrix), numbers, keys)
+        _core.add_stored(stored(matrix), numbers, keys)
 
 
 def row_keys(matrix: BinaryMatrix, classes: Indices) -> Keys:
@@ -89,7 +89,7 @@ def add_to_rows(matrix: BinaryMatrix, numbers: Keys, keys: Keys) -> None:
     if isinstance(matrix, np.ndarray):
         _add_dense(matrix, numbers, keys, to_columns=False)
     else:
-        native.sum_stored(stored(matrix), numbers, keys)
+        _core.sum_stored(stored(matrix), numbers, keys)
 
 
 def group(keys: Keys) -> tuple[Ints, Ints]:
@@ -105,7 +105,7 @@ def group(keys: Keys) -> tuple[Ints, Ints]:
     ([0, 1, 0], [0, 1])
     """
     number, first = np.empty(len(keys), dtype=np.int64), np.empty(len(keys), dtype=np.int64)
-    count = native.number_keys(keys, number, first)
+    count = _core.number_keys(keys, number, first)
     return number, first[:count].copy()
 
 
@@ -117,7 +117,7 @@ def _add_dense(matrix: Bools, numbers: Keys, keys: Keys, to_columns: bool) -> No
     """Add the numbers of the rows to the keys of the columns, or the other way round, where there are ones."""
     if matrix.flags.f_contiguous:
         matrix, to_columns = matrix.T, not to_columns
-    add = native.add_dense if to_columns else native.sum_dense
+    add = _core.add_dense if to_columns else _core.sum_dense
     add(np.ascontiguousarray(matrix), numbers, keys)
 
 
@@ -135,12 +135,12 @@ def take(matrix: BinaryMatrix, rows: Indices, items: Indices, item_of: Indices) 
     chosen = np.zeros(len(item_of), dtype=bool)
     chosen[items] = True
     sizes = np.zeros(len(rows) + 1, dtype=np.int64)
-    native.count_chosen(stored(matrix), rows, chosen, sizes)
+    _core.count_chosen(stored(matrix), rows, chosen, sizes)
     indptr = np.cumsum(sizes)
     # As scipy chooses: 32 bits where all numbers fit.
     index = np.int32 if max(int(indptr[-1]), len(items)) < 2**31 else np.int64
     indices: NDArray[Any] = np.empty(int(indptr[-1]), dtype=index)
-    native.copy_chosen(stored(matrix), rows, chosen, item_of, indptr, indices)
+    _core.copy_chosen(stored(matrix), rows, chosen, item_of, indptr, indices)
     data = np.ones(len(indices), dtype=np.int8)
     taken: sp.csr_array = sp.csr_array((data, indices, indptr.astype(index)), shape=(len(rows), len(items)))
     return taken

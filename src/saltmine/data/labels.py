@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from saltmine.data.validation import as_array, as_bools, is_number
 from saltmine.names import quoted
 
 # Rows that weights may add up to.
 MAX_ROWS = 1 << 31
+# The search weighs every class against every other one.
+MAX_CLASSES = 10_000
 
 
 def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -37,10 +40,11 @@ def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDAr
         y = y.to_numpy(dtype=object)
     elif getattr(getattr(y, "dtype", None), "kind", "") == "T":
         y = y.astype(object)
-    labels = column_or_1d(y, warn=True)
+    labels = column_or_1d(as_array(y, "y") if isinstance(y, list | tuple) else y, warn=True)
     if n_rows is not None and len(labels) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but y has {len(labels)} labels; give every row one label.")
-    missing = np.flatnonzero(pd.isna(labels))
+    # Records have no gaps, and are refused below.
+    missing = np.flatnonzero(pd.isna(labels) if labels.dtype.kind != "V" else [])
     if len(missing):
         row, gap = int(missing[0]), labels[missing[0]]
         shown = gap.item() if isinstance(gap, np.generic) else gap
@@ -57,8 +61,23 @@ def class_numbers(y: Any, n_rows: int | None = None) -> tuple[NDArray[Any], NDAr
         # That there are many classes for so few rows: users of the command line are asked about it, others know.
         warnings.simplefilter("ignore", UserWarning)
         check_classification_targets(labels)
-    classes, numbers = np.unique(labels, return_inverse=True)
+    classes, numbers = np.unique(as_bools(labels) if labels.dtype == bool else labels, return_inverse=True)
     return classes, numbers
+
+
+def check_n_classes(classes: NDArray[Any]) -> None:
+    """Refuse labels that are too many to be compared, as names or numbers of rows are.
+
+    Examples
+    --------
+    >>> check_n_classes(np.arange(10_001))
+    Traceback (most recent call last):
+    ValueError: y has 10,001 classes, such as 0 and 1, but 10,000 are the most; label groups of rows, not rows.
+    """
+    if len(classes) > MAX_CLASSES:
+        some = " and ".join(map(quoted, classes[:2].tolist()))
+        problem = f"y has {len(classes):,} classes, such as {some}, but {MAX_CLASSES:,} are the most"
+        raise ValueError(f"{problem}; label groups of rows, not rows.")
 
 
 def only_class(label: Any) -> str:
@@ -95,7 +114,7 @@ def group_numbers(groups: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.in
         raise ValueError(
             f"groups has no name for row {row} ({quoted(names[row])}); give it one, or a group of its own."
         )
-    found, numbers = np.unique(names.astype(str), return_inverse=True)
+    found, numbers = np.unique([str(name) for name in names], return_inverse=True)
     if len(found) == 1 and n_rows > 1:
         raise ValueError(
             f"All rows are in one group, {quoted(str(found[0]))}, so nothing can be said; leave groups out."
@@ -151,33 +170,67 @@ def row_counts(sample_weight: Any, numbers: NDArray[np.intp], classes: NDArray[A
     >>> row_counts([1.0, 0, 2], np.array([0, 0, 1]), np.array(["a", "b"])).tolist()
     [1, 0, 2]
     """
-    if np.ma.is_masked(sample_weight):
-        raise ValueError("sample_weight is masked for some rows; give every row a weight, 0 to leave it out.")
-    weights = np.asarray(sample_weight)
-    if weights.ndim == 0:
-        weights = np.full(len(numbers), weights)
-    if weights.ndim != 1:
-        raise ValueError(f"Sample weights must be 1D array or scalar: one per row, not {weights.ndim} dimensions.")
-    if len(weights) != len(numbers):
-        problem = f"sample_weight.shape == {weights.shape}, expected ({len(numbers)},)"
-        raise ValueError(f"{problem}: X has {len(numbers)} rows; give every row one weight.")
-    if weights.dtype.kind not in "biuf":
-        raise ValueError(
-            f"sample_weight has {quoted(weights.tolist()[0])}; weights are whole numbers, how often each row occurs."
-        )
+    weights = _weight_of_rows(sample_weight, len(numbers))
     wrong = np.flatnonzero(~((weights >= 0) & (weights % 1 == 0)))
     if len(wrong):
         row = int(wrong[0])
         problem = f"The weight of row {row} is {weights[row]}; weights are whole numbers of at least 0"
         raise ValueError(f"{problem}, how often each row occurs: tests count rows.")
-    if weights.sum() > MAX_ROWS:
-        raise ValueError(f"The weights add up to {weights.sum():.3g} rows, more than fit; divide them.")
+    with np.errstate(over="ignore"):
+        # The sum of integers could wrap around; sums of floats are exact as far as rows fit.
+        total = weights.astype(np.float64).sum()
+    if total > MAX_ROWS:
+        row = int(weights.argmax())
+        problem = f"The weights add up to {total:.3g} rows (row {row} alone: {float(weights[row]):.3g})"
+        raise ValueError(f"{problem}, but {MAX_ROWS:,} fit at most; divide all weights by the same number.")
     counts = weights.astype(np.int64)
     absent = np.bincount(numbers, counts, minlength=len(classes)) == 0
     if absent.any():
         label = classes.tolist()[int(absent.argmax())]
         raise ValueError(f"The weight of all rows of class {quoted(label)} is zero; leave the class out.")
     return counts
+
+
+def score_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return the weights of rows in a mean, which need not be whole.
+
+    Examples
+    --------
+    >>> score_weights([1, 0.5], 2)
+    array([1. , 0.5])
+    """
+    weights = _weight_of_rows(sample_weight, n_rows).astype(np.float64)
+    wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
+    if len(wrong):
+        problem = (
+            f"Input sample_weight contains NaN, infinity or a negative value: {weights[wrong[0]]} in row {wrong[0]}"
+        )
+        raise ValueError(f"{problem}; give every row a weight of at least 0.")
+    if not weights.any():
+        raise ValueError("The weight of all rows is zero; give some of them a weight above 0.")
+    # As shares, which cannot add up to infinity.
+    shares: NDArray[np.float64] = weights / weights.max()
+    return shares
+
+
+def _weight_of_rows(sample_weight: Any, n_rows: int) -> NDArray[Any]:
+    """Return one number per row; a single number stands for all rows."""
+    if np.ma.is_masked(sample_weight):
+        raise ValueError("sample_weight is masked for some rows; give every row a weight, 0 to leave it out.")
+    weights = as_array(sample_weight, "sample_weight")
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar: one per row, not {weights.ndim} dimensions.")
+    if len(weights) != n_rows:
+        problem = f"sample_weight.shape == {weights.shape}, expected ({n_rows},)"
+        raise ValueError(f"{problem}: X has {n_rows} rows; give every row one weight.")
+    if weights.dtype == object and all(map(is_number, weights)):
+        weights = weights.astype(np.float64)
+    if weights.dtype.kind not in "biuf":
+        wrong = next(value for value in weights.tolist() if weights.dtype != object or not is_number(value))
+        raise ValueError(f"sample_weight has {quoted(wrong)}; weights are whole numbers, how often each row occurs.")
+    return as_bools(weights) if weights.dtype == bool else weights
 
 
 def _only_column(values: Any) -> Any:

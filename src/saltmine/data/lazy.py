@@ -183,7 +183,7 @@ def _from_array(X: Any, kind: str) -> LazyMatrix:
         raise ValueError(f"The {kind} does not know the sizes of its chunks; call X.compute_chunk_sizes() first.")
     if 0 in X.shape:
         raise ValueError(f"The {kind} has {X.shape[0]} rows and {X.shape[1]} columns; at least one of each is needed.")
-    if X.dtype.kind in "USTMm":
+    if X.dtype.kind in "USTMmV":
         raise ValueError(f"The {kind} holds {X.dtype.name}, not numbers; make it 0/1 first.")
     row_edges, column_edges = ([0, *np.cumsum(sizes).tolist()] for sizes in X.chunks)
     chunks = X.to_delayed()
@@ -192,10 +192,19 @@ def _from_array(X: Any, kind: str) -> LazyMatrix:
         from dask import delayed  # an optional extra
 
         names = TableNames(first_row=row_edges[i], first_column=column_edges[j])
-        return delayed(check_binary)(chunks[i, j], binarize, names)
+        shape = row_edges[i + 1] - row_edges[i], column_edges[j + 1] - column_edges[j]
+        return delayed(_check_chunk)(chunks[i, j], shape, binarize, names)
 
     n_bytes = X.nbytes if isinstance(X._meta, np.ndarray) else min(X.nbytes, X.npartitions * _SPARSE_CHUNK_BYTES)
     return LazyMatrix(kind, row_edges, column_edges, chunk, int(n_bytes))
+
+
+def _check_chunk(part: Any, shape: tuple[int, int], binarize: float | None, names: TableNames) -> BinaryMatrix:
+    """Return a chunk as 0/1, after checking that it is as large as the array says."""
+    if part.shape != shape:
+        problem = f"The chunk at row {names.first_row} and column {names.first_column} has the shape {part.shape}"
+        raise ValueError(f"{problem}, but the array says {shape}; make the array again with the right shape.")
+    return check_binary(part, binarize, names)
 
 
 def _from_files(files: list[RowFile]) -> LazyMatrix:

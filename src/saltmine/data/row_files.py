@@ -24,6 +24,8 @@ _CELL_BYTES = 9
 
 def check_binary(part: Any, binarize: float | None, names: TableNames) -> BinaryMatrix:
     """Return a part of a table, a numpy array or sparse, as a boolean array or a CSR array of ones."""
+    if sp.issparse(part):
+        reject_unreadable(part, names)
     if hasattr(part, "tocsr"):
         return as_binary(sp.csr_array(part.tocsr()), binarize, names)
     reject_unreadable(part, names)

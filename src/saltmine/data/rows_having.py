@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.folding import stored
 from saltmine.data.lazy import LazyMatrix
@@ -186,7 +186,7 @@ def _hits_of_cells(data: Bools, sets: ItemSets, columns: Indices) -> Callable[[s
     of_sets = by_set.indptr, columns[by_set.indices].astype(np.int32), by_set.data
 
     def count(part: slice, hits: Ints) -> None:
-        native.count_set_hits_of_cells(np.ascontiguousarray(data[part]), *of_sets, hits)
+        _core.count_set_hits_of_cells(np.ascontiguousarray(data[part]), *of_sets, hits)
 
     return count
 
@@ -198,7 +198,7 @@ def _hits_of_stored(data: sp.csr_array, sets: ItemSets, columns: Indices) -> Cal
     of_items = sets.items.indptr, sets.items.indices, sets.items.data
 
     def count(part: slice, hits: Ints) -> None:
-        native.count_set_hits(stored(data), part.start, item_of, *of_items, hits)
+        _core.count_set_hits(stored(data), part.start, item_of, *of_items, hits)
 
     return count
 

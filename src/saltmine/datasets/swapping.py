@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from saltmine import native
+from saltmine import _core
 from saltmine.parameters import check_count
 
 
@@ -49,7 +49,7 @@ def swap(X: Any, random_state: Any = None, trades: int = 50) -> Any:
     rows.sort_indices()
     items = rows.indices.astype(np.int64)
     seed = rng.randint(np.iinfo(np.int32).max)
-    native.trade_rows(rows.indptr.astype(np.int64), items, rows.shape[1], trades, seed)
+    _core.trade_rows(rows.indptr.astype(np.int64), items, rows.shape[1], trades, seed)
     swapped = sp.csr_array((np.ones(len(items), dtype=rows.dtype), items, rows.indptr), shape=rows.shape)
     swapped.sort_indices()
     if not sp.issparse(X):

@@ -18,10 +18,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.item_counts import ItemCounts
-from saltmine.data.labels import Grouping, class_numbers, only_class, row_counts
+from saltmine.data.labels import Grouping, check_n_classes, class_numbers, only_class, row_counts
 from saltmine.data.lazy import LazyMatrix, is_lazy, open_blocks
 from saltmine.data.rows_having import ItemSets, count_having, count_having_in_memory
-from saltmine.data.validation import BinaryMatrix, TableNames, as_binary, given_names, reject_unreadable
+from saltmine.data.validation import (
+    BinaryMatrix,
+    TableNames,
+    as_binary,
+    check_n_columns,
+    given_names,
+    reject_unreadable,
+)
 from saltmine.deadline import Deadline
 from saltmine.estimators.new_rows import NewRows
 from saltmine.estimators.outputs import Outputs
@@ -30,6 +37,7 @@ from saltmine.fitted.kinds import count_groups, of_few_groups, typical_rows
 from saltmine.fitted.model import NearMiss
 from saltmine.fitted.stability import Stability
 from saltmine.mdl.typical import TYPICAL_SHARE
+from saltmine.memory import MemoryLimitError, available_memory, format_size
 from saltmine.names import as_text, check_distinct
 from saltmine.parameters import check_binarize, check_listening
 from saltmine.progress import Listener, OnStep
@@ -265,6 +273,7 @@ class PatternModel(NewRows, Outputs):
         if isinstance(data, LazyMatrix):
             raise ValueError("sample_weight is for data in memory; leave it out, or repeat the rows in the files.")
         counts = row_counts(sample_weight, numbers, classes)
+        _check_copies(data, counts)
         copies = np.repeat(np.arange(len(numbers)), counts)
         grouped = None if grouping is None else grouping.of_copies(copies)
         self._fit_rows(data[copies], classes, numbers[copies], grouped, client)
@@ -321,6 +330,7 @@ class PatternModel(NewRows, Outputs):
     def _validate(self, X: Any, item_names: Any, row_names: Any) -> BinaryMatrix | LazyMatrix:
         """Check the data, and keep the names of columns and rows."""
         data = self._open_lazily(X) if is_lazy(X) else self._binary_rows(X, reset=True)
+        check_n_columns(data.shape[1])
         if item_names is not None:
             self._item_names = given_names(item_names, self.n_features_in_, "item_names", "columns")
             check_distinct(self._item_names)
@@ -332,7 +342,9 @@ class PatternModel(NewRows, Outputs):
         """Return the classes, sorted, and the class number of every row."""
         if y is None:
             return np.array([0]), np.zeros(n_rows, dtype=np.intp)
-        return class_numbers(y, n_rows)
+        classes, numbers = class_numbers(y, n_rows)
+        check_n_classes(classes)
+        return classes, numbers
 
     def _find(self, data: BinaryMatrix | LazyMatrix, labels: Labels, client: Any) -> Found:
         """Stack and fold, search and score."""
@@ -476,6 +488,16 @@ class PatternModel(NewRows, Outputs):
     def noise_counts_(self) -> Ints:
         """Cells of every class and column that the model gets wrong, (c, n)."""
         return self._items.all_noise_counts
+
+
+def _check_copies(data: BinaryMatrix, counts: Ints) -> None:
+    """Refuse weights for which there is no memory: the rows are repeated, with their numbers and labels."""
+    cells = data.size if isinstance(data, np.ndarray) else data.nnz * (1 + data.indices.itemsize)
+    needed = int(counts.sum()) * (24 + cells // len(counts))
+    if needed > available_memory():
+        problem = f"The weights add up to {counts.sum():,} rows, which take at least {format_size(needed)} of memory"
+        remedy = "divide all weights by the same number"
+        raise MemoryLimitError(f"{problem}, but only {format_size(available_memory())} may be used; {remedy}.")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Floats, Indices
 from saltmine.checkpoint import Checkpoint
 from saltmine.data.binary_model import BinaryModel
@@ -116,19 +116,19 @@ def fit_by_description_length(
     """Search for what `CSalt` and `Primp` find: in blocks where the data is wide or tall, else in memory."""
     found = _search_by_description_length(model, data, labels, client)
     # What comes after the search needs memory as well.
-    native.give_back_memory()
+    _core.give_back_memory()
     return found
 
 
 @contextmanager
 def keeping_freed_memory() -> Iterator[None]:
     """Let arrays take the memory of those before them; at the end all of it goes back to the system."""
-    native.keep_freed_memory(True)
+    _core.keep_freed_memory(True)
     try:
         yield
     finally:
-        native.keep_freed_memory(False)
-        native.give_back_memory()
+        _core.keep_freed_memory(False)
+        _core.give_back_memory()
 
 
 def _search_by_description_length(

@@ -15,8 +15,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from saltmine.arrays import Bools, Floats, Indices, Ints
-from saltmine.data.labels import class_numbers
-from saltmine.data.validation import BinaryMatrix
+from saltmine.data.labels import class_numbers, score_weights
+from saltmine.data.validation import BinaryMatrix, as_array, as_bools, is_number
 from saltmine.fitted.calibration import fit_temperature, log_probabilities
 from saltmine.fitted.encoding import (
     DECIMALS,
@@ -155,13 +155,17 @@ class NewRows(TransformerMixin):
         True
         """
         check_is_fitted(self)
-        given = np.asarray(features)
+        given = as_array(features, "features")
         if given.ndim != 2 or given.shape[1] != self._n_features_out:
             raise ValueError(
                 f"inverse_transform takes what transform returns, {self._n_features_out} columns, not data of shape "
                 f"{given.shape}."
             )
-        given = given.astype(bool)
+        if given.dtype == object and all(map(is_number, given.flat)):
+            given = given.astype(np.float64)
+        if given.dtype.kind not in "biuf" or not np.isfinite(given).all():
+            raise ValueError("inverse_transform takes what transform returns, truth values or 0 and 1, without gaps.")
+        given = as_bools(given)
         usage = given[:, : self.n_components_]
         cells: Bools = usage @ self.components_
         if y is not None and self._knows_classes:
@@ -341,7 +345,10 @@ class NewRows(TransformerMixin):
         >>> model.score(p.X, p.y) > 0.5
         True
         """
-        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        predicted = self.predict(X)
+        classes, numbers = class_numbers(y, len(predicted))
+        weights = None if sample_weight is None else score_weights(sample_weight, len(predicted))
+        return float(accuracy_score(classes[numbers], predicted, sample_weight=weights))
 
     def _code_lengths(self, rows: BinaryMatrix) -> Floats:
         return encode_by_all(rows, Encoder(self._code_tables()))

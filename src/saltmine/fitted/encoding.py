@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Indices, Ints
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
@@ -137,8 +137,9 @@ def lengths_left_out(
     ones = _ones(rows, slice(0, rows.shape[0]))
 
     def measure(a: int) -> None:
-        codes = map(np.ascontiguousarray, (patterns(a), nats[a, :r], nats[a, r:]))
-        native.lengths_of_usage(*codes, weights, ones, numbers, a, usage, lengths, n_parts)
+        own_nats, item_nats = np.ascontiguousarray(nats[a, :r]), np.ascontiguousarray(nats[a, r:])
+        codes = np.ascontiguousarray(patterns(a)), own_nats, item_nats
+        _core.lengths_of_usage(*codes, weights, ones, numbers, a, usage, lengths, n_parts)
 
     _side_by_side(measure, [(a,) for a in range(len(used))], worth_it=counts.size * (r + 1) > MIN_CELLS)
     total = ((counts + prior) @ np.concatenate([np.ones(r), weights]))[numbers] - n_parts
@@ -151,11 +152,12 @@ class Encoder:
 
     def __init__(self, tables: Sequence[CodeTable]) -> None:
         self.n_tables, (self.n_patterns, self.n_items) = len(tables), tables[0].patterns.shape
-        self.handle = native.Handle(native.new_encoder(len(tables)), native.free_encoder)
+        self.handle = _core.Encoder(len(tables))
 
         def lay_out(a: int) -> None:
-            parts = tables[a].patterns, tables[a].pattern_nats, tables[a].item_nats
-            native.set_code_table(self.handle, a, *map(np.ascontiguousarray, parts))
+            patterns = np.ascontiguousarray(tables[a].patterns)
+            nats = np.ascontiguousarray(tables[a].pattern_nats), np.ascontiguousarray(tables[a].item_nats)
+            self.handle.set_code_table(a, patterns, *nats)
 
         n_cells = len(tables) * self.n_patterns * self.n_items
         _side_by_side(lay_out, [(a,) for a in range(len(tables))], worth_it=n_cells > MIN_CELLS)
@@ -185,7 +187,7 @@ def encode_by_own(rows: BinaryMatrix, encoder: Encoder, table_of: Indices) -> tu
     lengths = np.zeros(rows.shape[0])
 
     def task(part: slice, ones: Ones) -> None:
-        native.encode_by_own(encoder.handle, ones, table_of[part], usage[part], lengths[part])
+        encoder.handle.encode_by_own(ones, table_of[part], usage[part], lengths[part])
 
     _run(task, rows, encoder, of_every=1)
     return usage, lengths
@@ -204,7 +206,7 @@ def encode_by_all(rows: BinaryMatrix, encoder: Encoder) -> Nats:
     lengths = np.zeros((rows.shape[0], encoder.n_tables))
 
     def task(part: slice, ones: Ones) -> None:
-        native.encode_by_all(encoder.handle, ones, lengths[part])
+        encoder.handle.encode_by_all(ones, lengths[part])
 
     _run(task, rows, encoder, of_every=encoder.n_tables)
     return lengths
@@ -215,7 +217,7 @@ def shorten(rows: BinaryMatrix, usage: Bools, encoder: Encoder, table_of: Indice
     best = usage.copy()
 
     def task(part: slice, ones: Ones) -> None:
-        native.shorten(encoder.handle, ones, table_of[part], best[part])
+        encoder.handle.shorten(ones, table_of[part], best[part])
 
     _run(task, rows, encoder, of_every=1)
     return best
@@ -250,7 +252,7 @@ def _ones(rows: BinaryMatrix, part: slice) -> Ones:
         dense = np.ascontiguousarray(rows[part])
         starts = np.concatenate([[0], np.cumsum(np.count_nonzero(dense, axis=1))])
         items = np.empty(starts[-1], dtype=np.int32)
-        native.list_ones(dense, starts, items)
+        _core.list_ones(dense, starts, items)
         return starts, items
     starts = rows.indptr[part.start : part.stop + 1].astype(np.int64)
     items = rows.indices[starts[0] : starts[-1]].astype(np.int32, copy=False)

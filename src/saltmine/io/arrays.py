@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from saltmine.io.files import ReadError, parsing
 from saltmine.io.labels import read_names, with_labels
 from saltmine.io.npz import Archive, open_archive
+from saltmine.io.sparse_indices import find_flaw
 from saltmine.io.table import DROP_UNLABELLED, ColumnArg, PathArg, Table, drop_unlabelled_rows, missing_mask
 from saltmine.names import as_text, check_distinct
 
@@ -155,12 +156,9 @@ def checked_csr(matrix: Any) -> sp.csr_array:
 
 def check_indices(matrix: Any) -> None:
     """Raise ValueError if the indices of a sparse matrix are invalid."""
-    # Compiled code would access foreign memory with indices out of bounds. The first check is part of the second, but
-    # skipped there if the last pointer is 0.
-    if hasattr(matrix, "indptr"):
-        if np.any(matrix.indptr[1:] < matrix.indptr[:-1]):
-            raise ValueError("its index pointer decreases")
-        matrix.check_format(full_check=True)
+    flaw = find_flaw(matrix) if sp.issparse(matrix) else None
+    if flaw is not None:
+        raise ValueError(f"its {flaw}")
 
 
 def with_names_and_labels(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Floats, Indices, Ints
 
 
@@ -21,7 +21,7 @@ def can_shuffle(n_rows: int, n_items: int) -> bool:
     >>> can_shuffle(256, 2048), can_shuffle(257, 1), can_shuffle(256, 2049)
     (True, False, False)
     """
-    return bool(native.can_shuffle(n_rows, n_items))
+    return bool(_core.can_shuffle(n_rows, n_items))
 
 
 def test_added(
@@ -50,7 +50,7 @@ def test_added(
     n_items : int or None
         How many items a class might add, where ``cells`` has only some of them; labels are then not shuffled.
     """
-    log_p: Floats = native.test_added(
+    log_p: Floats = _core.test_added(
         np.ascontiguousarray(cells),
         classes,
         np.ascontiguousarray(added),
@@ -64,7 +64,7 @@ def test_added(
 
 def hits_by_group(cells: NDArray[np.uint8], classes: Indices, strata: Indices, n_classes: int) -> Ints:
     """Count the rows of every group of rows and every class that have each item, (G, c, n)."""
-    hits: Ints = native.hits_by_group(np.ascontiguousarray(cells), classes, strata, n_classes)
+    hits: Ints = _core.hits_by_group(np.ascontiguousarray(cells), classes, strata, n_classes)
     return hits.reshape(int(strata.max(initial=0)) + 1, n_classes, cells.shape[1])
 
 
@@ -73,7 +73,7 @@ def simes_log_p(hits: Ints, sizes: Ints, weights: Ints, added: Bools, n_items: i
 
     ``hits``, (G, c, n), and ``sizes``, (G, c), are counts of groups of rows of about the same size.
     """
-    log_p: Floats = native.simes_log_p(hits, sizes, weights, np.ascontiguousarray(added), n_items)
+    log_p: Floats = _core.simes_log_p(hits, sizes, weights, np.ascontiguousarray(added), n_items)
     return log_p
 
 
@@ -83,7 +83,7 @@ def test_items(hits: Ints, sizes: Ints, added: Bools) -> Floats:
     ``hits`` is (G, c, n), ``sizes`` (G, c). Zero for other items, and for those that most rows of the class lack.
     """
     log_p = np.zeros(added.shape)
-    native.test_items(hits, sizes, np.ascontiguousarray(added), log_p)
+    _core.test_items(hits, sizes, np.ascontiguousarray(added), log_p)
     return log_p
 
 
@@ -97,4 +97,4 @@ def simes(log_p: Floats, weights: Ints, n_items: int) -> float:
     >>> round(simes(np.array([-9.0, -9.0]), np.array([1, 1]), 10), 3)  # -9 + log 10 - log 2
     -7.391
     """
-    return float(native.simes(log_p, weights, n_items))
+    return float(_core.simes(log_p, weights, n_items))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.mdl.correction import correct
 
@@ -48,7 +48,7 @@ def log_p_value(hits: Ints, successes: Ints, trials: Ints, rows: Ints) -> float:
     >>> round(float(np.exp(log_p_value(one(3), one(3), one(4), one(8)))), 4)  # 4 / 56
     0.0714
     """
-    return float(native.log_p_value(hits, successes, trials, rows))
+    return float(_core.log_p_value(hits, successes, trials, rows))
 
 
 def join_strata(counts: Ints) -> Ints:
@@ -61,7 +61,7 @@ def join_strata(counts: Ints) -> Ints:
     >>> join_strata(np.array([50, 10, 30, 80])).tolist()
     [0, 1, 1, 2]
     """
-    joined: Ints = native.join_strata(counts)
+    joined: Ints = _core.join_strata(counts)
     return joined
 
 
@@ -73,7 +73,7 @@ def join(counts: Ints, joined: Ints) -> Ints:
     >>> join(np.array([[1, 2], [3, 4], [5, 6]]), np.array([0, 1, 1])).tolist()
     [[1, 2], [8, 10]]
     """
-    sums: Ints = native.join(np.ascontiguousarray(counts), joined)
+    sums: Ints = _core.join(np.ascontiguousarray(counts), joined)
     return sums.reshape(-1, counts.shape[1])
 
 
@@ -84,7 +84,7 @@ def log_p_values(hits: Ints, rows: Ints) -> Floats:
     everything; and if one class is large by another pattern, then among rows of the same size it has less of everything
     else. Neither is a difference in the use of this pattern.
     """
-    log_p: Floats = native.log_p_values(hits, rows)
+    log_p: Floats = _core.log_p_values(hits, rows)
     return log_p
 
 

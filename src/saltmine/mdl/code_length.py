@@ -2,7 +2,7 @@
 
 f is a function of a *code*, three sums over all patterns and items: how often they are used or in error, the same plus
 one for each that is, and the lengths that do not depend on the whole. Codes add up, so blocks of items can be summed.
-The formulas themselves are in ``native/code_length.hpp``, where the search needs them.
+The formulas themselves are in ``core/code_length.hpp``, where the search needs them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Floats, Ints
 
 Code = tuple[float, float, float]
@@ -113,18 +113,18 @@ def cross_weights(class_sizes: Sequence[int]) -> Floats:
 
 def description_length(code: Code) -> float:
     """Return f from the code of all patterns and errors."""
-    return float(native.length_of_code(*code))
+    return float(_core.length_of_code(*code))
 
 
 def patterns_code(counted: Floats, used: Ints, extra: Floats) -> Code:
     """Return the code of patterns that so many rows use; ``extra`` is their part of the code table and of S."""
-    code: Code = native.code_of_patterns(counted, used, extra)
+    code: Code = _core.code_of_patterns(counted, used, extra)
     return code
 
 
 def errors_code(costs: Costs, errors: Ints, onto: Code) -> Code:
     """Return the code of the errors of all items, added to that of the patterns."""
-    code: Code = native.code_of_errors(costs, errors, *onto)
+    code: Code = _core.code_of_errors(costs, errors, *onto)
     return code
 
 
@@ -135,14 +135,14 @@ def count_errors(costs: Costs, errors: Ints) -> int:
 
 def item_length(counted: Floats, code: float, errors: int, log_total: float) -> float:
     """Return the length of the errors of one item at the present size of the description."""
-    return float(native.length_of_item(counted, code, errors, log_total))
+    return float(_core.length_of_item(counted, code, errors, log_total))
 
 
 def specificity(cross: Floats, cells: Ints, i: int, carriers: Bools) -> float:
     """Return S of item i of ``cells`` as the search weighs it: ones in the classes that do not carry the item."""
-    return float(native.specificity_of_item(cross, cells, i, carriers))
+    return float(_core.specificity_of_item(cross, cells, i, carriers))
 
 
 def pattern_extra(costs: Costs, cells: Ints, carry: Bools) -> float:
     """Return the code table entry of a pattern and its specificity; ``carry`` is (c, n)."""
-    return float(native.extra_of_pattern(costs, cells, carry))
+    return float(_core.extra_of_pattern(costs, cells, carry))

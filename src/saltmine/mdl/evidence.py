@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Floats, Ints
 from saltmine.mdl.code_length import Costs
 from saltmine.mdl.typical import TYPICAL_SHARE
@@ -42,7 +42,7 @@ def log_likelihood_ratio(background: float, density: float) -> tuple[float, floa
 
     An item that is at least as frequent everywhere is no evidence.
     """
-    ratio: tuple[float, float] = native.ratio_of_item(background, density)
+    ratio: tuple[float, float] = _core.ratio_of_item(background, density)
     return ratio
 
 
@@ -62,7 +62,7 @@ def log_choices(size: int, chosen: int) -> float:
     >>> round(log_choices(5, 2), 6) == round(float(np.log(10)), 6)
     True
     """
-    return float(native.log_choices(size, chosen))
+    return float(_core.log_choices(size, chosen))
 
 
 def item_choices(n_items: int, chosen: int, codes: float) -> float:
@@ -77,17 +77,17 @@ def item_choices(n_items: int, chosen: int, codes: float) -> float:
     >>> item_choices(10, 0, 0.0), item_choices(10, 1, 1.0) < item_choices(10, 1, 4.0)
     (0.0, True)
     """
-    return float(native.item_choices(n_items, chosen, codes))
+    return float(_core.item_choices(n_items, chosen, codes))
 
 
 def pattern_density(costs: Costs, cells: Ints, carry: Bools) -> float:
     """Return the share of ones among the open cells of a pattern, never quite 0 or 1."""
-    return float(native.density_of_pattern(costs, cells, carry))
+    return float(_core.density_of_pattern(costs, cells, carry))
 
 
 def rounded_density(density: float) -> float:
     """Return the nearest of the densities that evidence is measured against."""
-    return float(native.rounded_density(density))
+    return float(_core.rounded_density(density))
 
 
 def count_items(costs: Costs, carry: Bools) -> int:
@@ -109,7 +109,7 @@ def min_rows(n_rows: int) -> int:
     >>> min_rows(56), min_rows(150), min_rows(10_000)
     (2, 2, 5)
     """
-    return int(native.min_rows(n_rows))
+    return int(_core.min_rows(n_rows))
 
 
 def is_typical(used: int, n_rows: int) -> bool:
@@ -135,7 +135,7 @@ def evidence_from_sums(
     without them, as a pattern of its own, holds for the whole: so the better of both sums counts. With ``shared_only``
     nothing counts that classes add.
     """
-    return float(native.sum_up_evidence(sums, s, n_items, class_sizes, used, shared_only))
+    return float(_core.sum_up_evidence(sums, s, n_items, class_sizes, used, shared_only))
 
 
 def min_item_evidence(code: float, n_items: int) -> float:
@@ -143,14 +143,14 @@ def min_item_evidence(code: float, n_items: int) -> float:
 
     None is asked as long as the pattern has no items. One that shows nothing pays for nothing, however cheap.
     """
-    return float(native.min_item_evidence(code, n_items))
+    return float(_core.min_item_evidence(code, n_items))
 
 
 def row_choices(class_sizes: Ints, used: Ints) -> float:
     """Return the logarithm of the ways to choose so many rows of every class."""
-    return float(native.choices_of_rows(class_sizes, used))
+    return float(_core.choices_of_rows(class_sizes, used))
 
 
 def pattern_evidence(costs: Costs, carry: Bools, shown: Floats, class_sizes: Ints, used: Ints) -> float:
     """Return the evidence for a pattern from that of its items, (n,)."""
-    return float(native.evidence_of_pattern(costs, carry, shown, class_sizes, used))
+    return float(_core.evidence_of_pattern(costs, carry, shown, class_sizes, used))

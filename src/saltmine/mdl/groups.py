@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl.class_tests import join_strata, size_strata
@@ -183,6 +183,6 @@ def _in_parts(cells: BinaryMatrix, units: Units, strata: Indices, n_classes: int
         part = slice(begin, begin + width)
         had = np.ascontiguousarray(units.collapse(cells[:, part]), dtype=np.uint8)
         found = np.empty((2, n_classes, had.shape[1]))
-        native.test_by_strata(had, units.classes, strata, found)
+        _core.test_by_strata(had, units.classes, strata, found)
         more[:, part], less[:, part] = found
     return more, less

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Floats, Ints
 from saltmine.mdl.code_length import Costs
 
@@ -23,12 +23,12 @@ def evidence_to_join(code: float, background: float, n_items: int) -> float:
     >>> float(evidence_to_join(3.0, 0.6, 10)), float(evidence_to_join(3.0, 0.1, 0)), evidence_to_join(3.0, 0.1, 2) > 2
     (-inf, -inf, True)
     """
-    return float(native.evidence_to_join(code, background, n_items))
+    return float(_core.evidence_to_join(code, background, n_items))
 
 
 def rate_length(ones: int, zeros: int) -> float:
     """Return the length of so many ones and zeros by the code of their own rate."""
-    return float(native.rate_length(ones, zeros))
+    return float(_core.rate_length(ones, zeros))
 
 
 def difference(cells: Ints, i: int, some: Bools) -> float:
@@ -36,7 +36,7 @@ def difference(cells: Ints, i: int, some: Bools) -> float:
 
     Zero where the rate in those classes is not higher.
     """
-    return float(native.difference_of_classes(cells, i, some))
+    return float(_core.difference_of_classes(cells, i, some))
 
 
 def choose_carriers(
@@ -57,7 +57,7 @@ def choose_carriers(
     All classes are alike unless the data shows that they differ: some may carry it alone, out of those that
     ``may_alter``, if the others that use the pattern have it more rarely. Returns the errors with the pattern.
     """
-    return int(native.carriers_of_item(terms, cells, i, errors, may_alter, ratio, min_evidence, carriers))
+    return int(_core.carriers_of_item(*terms, cells, i, errors, may_alter, *ratio, min_evidence, carriers))
 
 
 class ItemsWithout(NamedTuple):
@@ -83,4 +83,4 @@ def choose_items(
     The choice is written to ``carry``, (c, n), and the errors with it to ``left``. The pattern has about ``n_items``;
     0 asks for no evidence at all.
     """
-    native.items_of_pattern(*items, ratios, n_items, carry, left)
+    _core.items_of_pattern(*items, *ratios, n_items, carry, left)

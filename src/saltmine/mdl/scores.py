@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Floats, Ints
 from saltmine.mdl import code_length
 from saltmine.mdl.class_tests import Claims, make_claims
@@ -64,7 +64,7 @@ def sum_pattern(costs: Costs, cells: Ints, carry: Bools, used: Ints, s: int, sum
 
     ``used``, (c,), counts the rows of the pattern.
     """
-    native.sum_pattern(costs, cells, carry, used, s, sums)
+    _core.sum_pattern(costs, cells, carry, used, s, sums)
 
 
 def score_pattern(
@@ -74,7 +74,7 @@ def score_pattern(
 
     ``errors`` and ``without``, (n,), count the errors with and without the pattern.
     """
-    native.score_pattern(costs, cells, carry, shown, errors, without, s, sums)
+    _core.score_pattern(costs, cells, carry, shown, errors, without, s, sums)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def model_length(used: Ints, sums: ModelSums, *, printed: bool) -> float:
 
 def null_length(costs: Costs, item_counts: Ints) -> float:
     """Return f of the model without patterns."""
-    return float(native.length_without_patterns(costs, item_counts))
+    return float(_core.length_without_patterns(costs, item_counts))
 
 
 def gains(used: Ints, sums: ModelSums, scores: ScoreSums) -> tuple[Floats, Floats]:
@@ -163,4 +163,4 @@ def gains(used: Ints, sums: ModelSums, scores: ScoreSums) -> tuple[Floats, Float
 
 
 def _length(counted: Floats, used: Ints, extra: Floats, errors: Floats) -> float:
-    return float(native.length_of_model(counted, used, extra, errors))
+    return float(_core.length_of_model(counted, used, extra, errors))

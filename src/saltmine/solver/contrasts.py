@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Words
 from saltmine.solver.kernels import Data
 
@@ -27,7 +27,7 @@ def find_contrasts(data: Data, columns: Words, least: float, n_threads: int = 1)
 
     ``columns``, (n, W), are the cells to look at, ``least`` is the evidence that a set must show.
     """
-    evidence, sizes, numbers = native.find_contrasts(data, columns, least, n_threads)
+    evidence, sizes, numbers = _core.find_contrasts(data, columns, least, n_threads)
     found = list[Contrast]()
     for shown, of_set in zip(evidence.tolist(), np.split(numbers, np.cumsum(sizes)[:-1]), strict=False):
         items = np.zeros(len(columns), dtype=bool)

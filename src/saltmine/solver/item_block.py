@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Floats, Indices, Ints, Words
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix, Layout
@@ -61,7 +61,7 @@ class ItemBlock:
         of_places = np.zeros((64 * columns.shape[1], 2), dtype=np.uint64)
         of_places[layout.places] = numbers[layout.rows]
         keys = np.zeros((len(columns), 2), dtype=np.uint64)
-        native.add_bits_to_columns(columns, of_places, keys)
+        _core.add_bits_to_columns(columns, of_places, keys)
         return self._sum_in_rows(mix(keys) * weights.astype(np.uint64)[:, None])
 
     def row_contents(self, block: int) -> Keys:
@@ -71,7 +71,7 @@ class ItemBlock:
     def _sum_in_rows(self, numbers: Keys) -> Keys:
         layout, columns = self.bits.layout, self.bits.columns
         of_places = np.zeros((64 * columns.shape[1], 2), dtype=np.uint64)
-        native.add_bits_to_rows(columns, numbers, of_places)
+        _core.add_bits_to_rows(columns, numbers, of_places)
         rows = np.empty((layout.n_rows, 2), dtype=np.uint64)
         rows[layout.rows] = of_places[layout.places]
         return rows
@@ -89,7 +89,7 @@ class ItemBlock:
         place = np.empty(layout.n_rows, dtype=np.int64)
         place[bits.layout.rows] = bits.layout.places
         columns = np.zeros((bits.shape[1], len(layout.weights)), dtype=np.uint64)
-        native.move_bits(bits.columns, place[rows[layout.rows]], layout.places, columns)
+        _core.move_bits(bits.columns, place[rows[layout.rows]], layout.places, columns)
         return BitMatrix.of_columns(columns, layout, blocks, bits.weights)
 
     def contents(self) -> Keys:
@@ -106,7 +106,8 @@ class ItemBlock:
     def count_copies(self, keys: Keys) -> Ints:
         """Count the columns of the input that have each of these keys, (k,)."""
         places = find(keys, self.contents())
-        return np.where(places >= 0, self.bits.weights.items[places], 0)
+        # The last entry is for keys that are not here (-1): a block of columns without ones has no other.
+        return np.append(self.bits.weights.items, 0)[places]
 
     def sample(self, keys: Keys) -> Words:
         """Return the columns of these keys, which are all here, packed."""
@@ -138,31 +139,31 @@ class ItemBlock:
 
     def solve(self, plan: Plan) -> ModelSums:
         """Choose the items of every pattern for its rows, and sum up what comes of it."""
-        native.solve_items(self.data, plan, self.masks)
+        _core.solve_items(self.data, plan, self.masks)
         return self.sum(plan)
 
     def sum(self, plan: Plan) -> ModelSums:
         """Sum up what f and the next plan need."""
         sums = make_model_sums(*plan.used.shape)
-        native.sum_items(self.data, plan, self.masks, sums)
+        _core.sum_items(self.data, plan, self.masks, sums)
         return sums
 
     def score(self, plan: Plan) -> ScoreSums:
         """Sum up the evidence of every pattern, and what f would be without it."""
         sums = make_score_sums(*plan.used.shape)
-        native.score_items(self.data, plan, self.masks, sums)
+        _core.score_items(self.data, plan, self.masks, sums)
         return sums
 
     def weigh(self, plan: Plan, total: float) -> Floats:
         """Return what every row saves by using every pattern, (R, 64 W)."""
         gains = np.zeros((len(plan.used), 64 * len(self.data.row_mask)))
-        native.weigh_all_rows(self.data, plan, self.masks, total, gains)
+        _core.weigh_all_rows(self.data, plan, self.masks, total, gains)
         return gains
 
     def weigh_carriers(self, plan: Plan, total: float) -> Floats:
         """Return what every row would save by using every pattern if there were no other, (R, 64 W)."""
         gains = np.zeros((len(plan.used), 64 * len(self.data.row_mask)))
-        native.weigh_carriers(self.data, plan, self.masks, total, gains)
+        _core.weigh_carriers(self.data, plan, self.masks, total, gains)
         return gains
 
     def test_added(self, carriers: Carriers, wanted: Bools) -> tuple[Ints, Floats]:
@@ -171,7 +172,7 @@ class ItemBlock:
         Of the rows that carry a pattern, do more in this class have the item than in all others of their size? Returns
         pattern, class and weight of every item, (k, 3), and the logarithm of its p-value, (k,).
         """
-        entries, log_p = native.test_added_items(self.data, carriers, self.masks, wanted)
+        entries, log_p = _core.test_added_items(self.data, carriers, self.masks, wanted)
         entries = entries.reshape(-1, 3)
         entries[:, 2] = self.bits.weights.items[entries[:, 2]]
         return entries, log_p

@@ -1,4 +1,4 @@
-"""What loops over the items of a block are given, beside its data: `native/item_blocks.cpp` has the loops.
+"""What loops over the items of a block are given, beside its data: `core/item_blocks.cpp` has the loops.
 
 Given who uses which pattern, the choice of one item does not depend on any other. So an item is taken up once, all
 patterns are weighed for it while its few words are at hand, and nothing is kept of it but the patterns that carry it

@@ -1,4 +1,4 @@
-"""The data as words of 64 rows, and loops over the rows of a block, which are compiled (``native/row_blocks.cpp``).
+"""The data as words of 64 rows, and loops over the rows of a block, which are compiled (``core/row_blocks.cpp``).
 
 A pattern ``s`` is its rows, ``usage[s]`` (words), and ``carry[s, a, i]``: whether class a has item i in it. An item
 that every class carries is in X, one that only some carry is in their V_a; so every state satisfies the definition of
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.data.bits import BitMatrix, Layout
 from saltmine.mdl import code_length
@@ -104,7 +104,7 @@ def state_length(costs: Costs, used: Ints, extra: Floats, errors: Ints) -> float
 
 def leave_out(data: Data, state: State, s: int, items: Ints, without: WithoutPattern) -> None:
     """Look at these items without pattern ``s``."""
-    native.leave_out(data, state, s, items, without)
+    _core.leave_out(data, state, s, items, without)
 
 
 def count_cells(
@@ -114,7 +114,7 @@ def count_cells(
 
     ``cells`` is (3, c, n), or (3, k, n) for k ranges of words, (k, 2); items that are not asked for stay as they are.
     """
-    native.count_cells(data, open_cells, rows, items, class_ranges(data) if ranges is None else ranges, cells)
+    _core.count_cells(data, open_cells, rows, items, class_ranges(data) if ranges is None else ranges, cells)
 
 
 def class_ranges(data: Data) -> Ints:
@@ -128,14 +128,14 @@ def weigh_rows(data: Data, open_cells: Words, carry: Bools, errors: Ints, total:
     ``errors``, (n,), are those of the items with the pattern, ``total`` counts all usage and errors.
     """
     gains = np.zeros(64 * len(data.row_mask))
-    native.weigh_rows(data, open_cells, carry, errors, float(total), gains)
+    _core.weigh_rows(data, open_cells, carry, errors, float(total), gains)
     return gains
 
 
 def choose_rows(data: Data, gains: Floats, price: float) -> Words:
     """Take the rows that save more than one more usage costs: a row uses what shortens its description."""
     rows = np.zeros_like(data.row_mask)
-    native.choose_rows(data, gains, float(price), rows)
+    _core.choose_rows(data, gains, float(price), rows)
     return rows
 
 
@@ -147,7 +147,7 @@ def item_evidence(
     ``sizes``, (64 W,), are the sizes of the rows, and ``shifts`` those of rows of every size.
     """
     shown, of_cells = np.empty(len(without.background)), (without.open_cells, without.background)
-    native.item_evidence(data, *of_cells, rows, carry, float(density), sizes, shifts, shown)
+    _core.item_evidence(data, *of_cells, rows, carry, float(density), sizes, shifts, shown)
     return shown
 
 
@@ -157,17 +157,17 @@ def find_carriers(data: Data, items: Bools, worth: Floats, price: float) -> Word
     ``items``, (n,), are those that all classes carry, ``worth`` is what covering a one of every item saves.
     """
     rows = np.zeros_like(data.row_mask)
-    native.find_carriers(data, items, worth, float(price), rows)
+    _core.find_carriers(data, items, worth, float(price), rows)
     return rows
 
 
 def count_by_stratum(data: Data, strata: Words, rows: Words) -> Ints:
     """Count the rows of the input in every group of rows of a size and every class, (G, c)."""
     counts = np.zeros((len(strata), len(data.edges) - 1), dtype=np.int64)
-    native.count_by_stratum(data, strata, rows, counts)
+    _core.count_by_stratum(data, strata, rows, counts)
     return counts
 
 
 def exchange(data: Data, state: State, s: int, rows: Words, carry: Bools) -> None:
     """Give pattern ``s`` other rows and items."""
-    native.exchange(data, state, s, rows, carry)
+    _core.exchange(data, state, s, rows, carry)

@@ -2,7 +2,7 @@
 
 Every move takes some patterns away, fits others in their place and stays if f has fallen: refit (a pattern by
 itself), drop (by nothing), merge (two by one), split (one by two), add (nothing by one). The moves themselves are
-compiled (``native/search.cpp``).
+compiled (``core/search.cpp``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from saltmine import native
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.data.bits import count_bits
 from saltmine.mdl.correction import correct
@@ -50,7 +49,7 @@ class LocalSearch(SearchState):
         """
         rows = np.array(starts, dtype=np.uint64).reshape(len(starts), len(self.data.row_mask))
         slots = np.array(old, dtype=np.int64)
-        return bool(native.search_replace(self._search, slots, rows, force, test, float(slack), new_sort))
+        return bool(self._search.replace(slots, rows, force, test, float(slack), new_sort))
 
     def allow_differences(self) -> None:
         """Allow differences that were not shown: others have changed since."""
@@ -66,22 +65,22 @@ class LocalSearch(SearchState):
         ``trim`` takes, the first time, also patterns that lose up to a quarter of what they save: a rounded model has
         rows and items that pay in f and show nothing.
         """
-        self._in_time(native.search_refit, trim)
+        self._in_time(self._search.refit, trim)
 
     def merge(self) -> bool:
         """Try overlapping pairs of patterns as one, the most similar first; the typical row is apart."""
-        return bool(self._in_time(native.search_merge))
+        return bool(self._in_time(self._search.merge))
 
     def _try_without(self, s: int) -> bool:
         """Try to drop a pattern and let those that share its rows or items take over, before f is compared."""
-        return bool(native.search_try_without(self._search, s))
+        return bool(self._search.try_without(s))
 
     def split(self) -> bool:
         """Try to take the rows of one class out of a pattern whose items there are its own.
 
         They become a pattern of their own, join the pattern whose items are most like theirs, or stop using any.
         """
-        return bool(self._in_time(native.search_split))
+        return bool(self._in_time(self._search.split))
 
     def _rows_of(self, s: int, classes: Iterable[int]) -> Words:
         rows, usage = np.zeros_like(self.data.row_mask), self.rows(s)
@@ -176,15 +175,13 @@ class LocalSearch(SearchState):
 
     def _fit_rows(self, s: int, carry: Bools, start: Words) -> Words:
         """Return the rows that save most by these items, which stay as they are, for the empty slot ``s``."""
-        rows = start.copy()
-        native.search_fit_rows(self._search, s, carry, rows)
-        return rows
+        return self._search.fit_rows(s, carry, start)
 
     def claim_evidence(self) -> Floats:
         """Return the evidence for what every class adds to every pattern, (R, c); infinite where it adds nothing."""
         on = np.array(self.patterns(), dtype=np.int64)
         adds = np.zeros((len(on), len(self.bits.blocks)), dtype=bool)
-        native.search_adds(self._search, on, adds)
+        self._search.adds(on, adds)
         evidence = np.full((len(self.used), adds.shape[1]), np.inf)
         if adds.any():
             together, use = self.use_log_p(on.tolist())
@@ -208,7 +205,7 @@ class LocalSearch(SearchState):
 
     def _drop_unsupported(self) -> bool:
         """Put the patterns back one by one, each tested given those before it, and drop those that never pass."""
-        return bool(native.search_drop_unsupported(self._search))
+        return bool(self._search.drop_unsupported())
 
     def remove(self, s: int) -> None:
         """Take a pattern away."""
@@ -239,10 +236,10 @@ class LocalSearch(SearchState):
             seconds=self.deadline.for_loops()[0],
         )
         lengths, evidence = np.empty(len(starts)), np.empty(len(starts))
-        self._in_time(native.search_screen, starts, lengths, evidence)
+        self._in_time(self._search.screen, starts, lengths, evidence)
         promising = np.flatnonzero((lengths < self.length) & (evidence >= -self.log_alpha))
         best = starts[promising[np.argsort(lengths[promising], kind="stable")]]
-        return bool(self._in_time(native.search_grow, best, NO_LIMIT if limit is None else limit))
+        return bool(self._in_time(self._search.grow, best, NO_LIMIT if limit is None else limit))
 
     # ------------------------------------------------------------ contrasts
 
@@ -257,7 +254,7 @@ class LocalSearch(SearchState):
                 break
             carry = np.repeat(contrast.items[None], c, axis=0)
             start = np.bitwise_and.reduce(self.data.columns[contrast.items], axis=0)
-            added |= bool(native.search_add_fixed(self._search, carry, start))
+            added |= bool(self._search.add_fixed(carry, start))
         return added
 
 

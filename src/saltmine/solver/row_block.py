@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Floats, Indices, Ints, Words
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix, count_bits
@@ -121,7 +121,7 @@ class RowBlock:
         keys, of_class = self._keys(items, classes)
         keys = mix(keys) * np.repeat(self.bits.layout.weights, 64).astype(np.uint64)[:, None]
         sums = np.zeros_like(items)
-        native.add_bits_to_columns(self.bits.columns, keys, sums)
+        _core.add_bits_to_columns(self.bits.columns, keys, sums)
         places = self.bits.layout.places
         return sums, sum_by(of_class[places], keys[places], len(classes))
 
@@ -129,14 +129,14 @@ class RowBlock:
         """Return keys that are equal for items with the same rows here, (n, 2); this is the block of that number."""
         numbers = mix_numbers((block << 40) + np.arange(64 * self.bits.columns.shape[1]))
         keys = np.zeros((self.bits.shape[1], 2), dtype=np.uint64)
-        native.add_bits_to_columns(self.bits.columns, numbers, keys)
+        _core.add_bits_to_columns(self.bits.columns, numbers, keys)
         return keys
 
     def _keys(self, items: Keys, classes: Keys) -> tuple[Keys, Indices]:
         """Return a sum for every place, (64 W, 2): the numbers of its class and its items; and its class."""
         of_class = np.repeat(np.arange(len(self._edges) - 1), 64 * np.diff(self._edges))
         keys = classes[of_class]
-        native.add_bits_to_rows(self.bits.columns, items, keys)
+        _core.add_bits_to_rows(self.bits.columns, items, keys)
         return keys, of_class
 
     def arrange(self, items: Indices, classes: Indices) -> None:

@@ -1,6 +1,6 @@
 """The state of a local search: patterns that come and go, f kept up to date, and the evidence for each.
 
-The state is compiled (``native/model.cpp``, ``native/search_tests.cpp``): f is kept on bit sets of the cells that are
+The state is compiled (``core/model.cpp``, ``core/search_tests.cpp``): f is kept on bit sets of the cells that are
 covered once and twice, so no move costs more for there being many patterns.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Bools, Floats, Ints, Words
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts
 from saltmine.data.bits import BitMatrix
@@ -60,45 +60,40 @@ class SearchState:
         self._n_threads = n_threads
         self.data = make_data(bits)
         self._may_alter = alterations and len(bits.blocks) > 1
-        # The search in the library looks at these arrays as long as it is there.
+        # The search looks at the memory of these arrays as long as it is there.
         self._given = self.data, np.ascontiguousarray(bits.item_counts), _make_strata(bits)
-        rules = self._may_alter, self.log_alpha, model.rank + 16, n_threads
-        self._search = native.Handle(native.search_new(*self._given, *rules), native.search_free)
+        n_slots = model.rank + 16
+        self._search = _core.Search(*self._given, self._may_alter, self.log_alpha, n_slots, n_threads)
         self.add(model)
 
     @property
     def length(self) -> float:
         """Return f of the present model."""
-        return float(native.search_length(self._search))
+        return self._search.length
 
     @property
     def used(self) -> Ints:
         """The rows of every pattern, (slots,); there is no pattern where there are none."""
-        used: Ints = native.search_used(self._search)
-        return used
+        return self._search.used
 
     @property
     def errors(self) -> Ints:
         """The errors of every item, (n,)."""
-        errors: Ints = native.search_errors(self._search)
-        return errors
+        return self._search.errors
 
     @property
     def background(self) -> Floats:
         """The share of ones among the cells of every item that no pattern covers, (n,); one where it has none."""
-        background: Floats = native.search_background(self._search)
-        return background
+        return self._search.background
 
     def rows(self, s: int) -> Words:
         """Return the rows of a pattern, (W,)."""
-        rows = np.empty_like(self.data.row_mask)
-        native.search_rows(self._search, s, rows)
-        return rows
+        return self._search.rows(s)
 
     def carry(self, s: int) -> Bools:
         """Return which classes carry which items in a pattern, (c, n)."""
         carry = np.empty((len(self.bits.blocks), self.bits.shape[1]), dtype=bool)
-        native.search_carry(self._search, s, carry)
+        self._search.copy_carry(s, carry)
         return carry
 
     def add(self, model: BinaryModel, typical: Sequence[int] = ()) -> None:
@@ -108,14 +103,14 @@ class SearchState:
         carried = np.ascontiguousarray((model.X | model.V).transpose(2, 0, 1))
         for k, (s, rows, carry) in enumerate(zip(slots, self.bits.layout.pack(model.Y.T), carried, strict=False)):
             if rows.any() and carry.any():
-                native.search_put(self._search, s, rows, carry)
+                self._search.put(s, rows, carry)
                 self._set_alike(s, np.zeros(len(carry), dtype=bool))
                 self._set_sort(s, TYPICAL if k in typical else FREE)
         self.update()
 
     def update(self) -> None:
         """Compute f anew."""
-        native.search_update(self._search)
+        self._search.update()
 
     def patterns(self) -> list[int]:
         """Return the numbers of the patterns there are."""
@@ -133,74 +128,73 @@ class SearchState:
 
     def state(self) -> Words:
         """Return the whole state, also what was tried in vain."""
-        words: Words = native.search_save(self._search)
-        return words
+        return self._search.save()
 
     def restore(self, state: Words) -> None:
         """Go on from a state of a search in the same data; this one must be without patterns."""
-        native.search_load(self._search, state)
+        self._search.load(state)
 
     # ------------------------------------------------------------ changes
 
     def _in_time(self, moves: Callable[..., Any], *arguments: Any) -> Any:
         """Call compiled moves, which end when the time is over."""
         if not self.deadline.is_set:
-            return moves(self._search, *arguments)
-        native.search_set_deadline(self._search, *self.deadline.for_loops())
-        found = moves(self._search, *arguments)
-        self.deadline.after_loops(*native.search_deadline(self._search))
+            return moves(*arguments)
+        self._search.set_deadline(*self.deadline.for_loops())
+        found = moves(*arguments)
+        self.deadline.after_loops(*self._search.deadline)
         return found
 
     def _put(self, s: int, rows: Words, carry: Bools) -> None:
-        native.search_put(self._search, s, rows, carry)
+        self._search.put(s, rows, carry)
 
     def _make_room(self, count: int) -> None:
         """See to it that there are so many empty slots."""
-        native.search_make_room(self._search, count)
+        self._search.make_room(count)
 
     def _take_away(self, *patterns: int) -> None:
         for s in patterns:
-            native.search_take_out(self._search, s)
+            self._search.take_out(s)
         self.update()
 
     def _version(self, s: int) -> int:
         """Return a number that is another one whenever a pattern has changed."""
-        return int(native.search_version(self._search, s))
+        return self._search.version(s)
 
     def _sort(self, s: int) -> int:
-        return int(native.search_sort(self._search, s))
+        return self._search.sort(s)
 
     def _set_sort(self, s: int, sort: int) -> None:
-        native.search_set_sort(self._search, s, sort)
+        self._search.set_sort(s, sort)
 
     def _alike(self, s: int) -> Bools:
         """Return the classes that may have no items of their own in a pattern, (c,)."""
         alike = np.empty(len(self.bits.blocks), dtype=bool)
-        native.search_alike(self._search, s, alike)
+        self._search.copy_alike(s, alike)
         return alike
 
     def _set_alike(self, s: int, classes: Bools) -> None:
         """Let these classes have no items of their own in a pattern, and no others."""
-        native.search_set_alike(self._search, s, classes)
+        self._search.set_alike(s, classes)
 
     # ------------------------------------------------------------ figures of patterns
 
     def _length_without(self, s: int) -> float:
-        return float(native.search_length_without(self._search, s))
+        return self._search.length_without(s)
 
     def _count_items(self, carried: Bools) -> int:
         return int(self.data.costs.weights @ carried)
 
     def is_typical(self, s: int) -> bool:
         """Say whether a pattern is the typical row, which needs no evidence."""
-        return bool(native.search_is_typical(self._search, s))
+        return self._search.is_typical(s)
 
     def _most_use(self, s: int) -> bool:
         return bool(2 * self.used[s] >= self.data.class_sizes.sum())
 
     def count_found(self) -> int:
         """Count the patterns without the typical row."""
-        return int(native.search_count_found(self._search))
+        return self._search.count_found()
 
     def pattern_evidence(self, s: int) -> float:
         """Return the evidence that the items of a pattern go together if it is enough, else also that of its use."""
@@ -209,26 +203,25 @@ class SearchState:
     def evidence_of_all(self, patterns: list[int]) -> list[float]:
         """Return the evidence for each of these patterns."""
         evidence = np.empty(len(patterns))
-        native.search_pattern_evidence(self._search, np.array(patterns, dtype=np.int64), evidence)
+        self._search.pattern_evidence(np.array(patterns, dtype=np.int64), evidence)
         return evidence.tolist()
 
     def together(self, s: int, among: Bools | None = None) -> float:
         """Return the evidence that the items of a pattern go together, among these of its rows, (m,), or all."""
         rows = self.rows(s) if among is None else self.bits.layout.pack(among[None])[0]
-        return float(native.search_together(self._search, s, rows))
+        return self._search.together(s, rows)
 
     def _use_evidence(self, carry: Bools, used: int) -> float:
         """Return the evidence that classes differ in the use of any items, which those of a pattern are chosen of."""
-        return float(native.search_use_evidence(self._search, carry, used))
+        return self._search.use_evidence(carry, used)
 
     def item_choice(self, s: int) -> float:
         """Return what the choice of the items that all classes carry costs."""
-        return float(native.search_item_choice(self._search, s))
+        return self._search.item_choice(s)
 
     def carriers(self, s: int) -> Words:
         """Return the rows that a pattern would shorten if there were no other, by the items that all classes carry."""
-        rows: Words = native.search_carriers(self._search, s)
-        return rows
+        return self._search.carriers(s)
 
     def use_log_p(self, patterns: Sequence[int]) -> tuple[Floats, Floats]:
         """Return the evidence that the items of patterns go together, (k,), and test their use by every class, (k, c).
@@ -236,23 +229,21 @@ class SearchState:
         The test is that more rows of a class carry a pattern than of the others.
         """
         together, log_p = np.empty(len(patterns)), np.empty((len(patterns), len(self.bits.blocks)))
-        native.search_use(self._search, np.array(patterns, dtype=np.int64), together, log_p)
+        self._search.test_use(np.array(patterns, dtype=np.int64), together, log_p)
         return together, log_p
 
     def added_log_p(self, patterns: Sequence[int]) -> Floats:
         """Test what every class adds to patterns, all items together, (k, c)."""
         log_p = np.empty((len(patterns), len(self.bits.blocks)))
-        native.search_added(self._search, np.array(patterns, dtype=np.int64), log_p)
+        self._search.test_added(np.array(patterns, dtype=np.int64), log_p)
         return log_p
 
     def overlapping(self, s: int) -> list[int]:
         """Return the patterns that share cells with this one."""
-        return [int(t) for t in native.search_touched(self._search, np.array([s]))]
+        return [int(t) for t in self._search.touched(np.array([s]))]
 
     def _open_ones(self) -> Words:
-        covered = np.empty_like(self.data.columns)
-        native.search_covered(self._search, covered)
-        return self.data.columns & ~covered
+        return self.data.columns & ~self._search.covered.reshape(self.data.columns.shape)
 
 
 def _make_strata(bits: BitMatrix) -> Words:

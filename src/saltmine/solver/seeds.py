@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from saltmine import native
+from saltmine import _core
 from saltmine.arrays import Ints, Words
 from saltmine.data.bits import BitMatrix
 
@@ -42,7 +42,7 @@ def seed_rows(
     m, n = bits.shape
     rows, items = (_draw(count, max_n, rng) if by_similarity else _draw(0, 0, rng) for count in (m, n))
     layout, weights = bits.layout, bits.weights
-    found: Words = native.find_seeds(
+    found: Words = _core.find_seeds(
         open_ones,
         layout.rows,
         layout.places,

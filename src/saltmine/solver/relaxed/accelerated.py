@@ -50,7 +50,7 @@ class AcceleratedDescent:
         self.u = put(-np.log(data.item_counts / self._ones).astype(np.float32))
         self.mu = np.float32(1 + np.log(counts.shape[1]))
         self._items, self._rows = put(counts.items.astype(np.float32)), put(counts.rows.astype(np.float32))
-        self._costs = self._kernels.bind(Costs(self.u, self.mu, self.cross, self._items))
+        self._costs = Costs(self.u, self.mu, self.cross, self._items)
         # As columns to multiply factors by; None where all are 1.
         self._item_weights = self._items[:, None] if (counts.items > 1).any() else None
         self._row_weights = self._rows[:, None] if (counts.rows > 1).any() else None
@@ -118,7 +118,7 @@ class AcceleratedDescent:
         """Return memory for a descent, with the start as the factors of now and before."""
         X, V, Y = (_padded(factor) for factor in (start.X, start.V, start.Y))
         state = State(*(self._kernels.copy(factor, self.device) for factor in (X, X, V, V, Y, Y, V)))
-        return _Work(start.rank, state, self._kernels.bind(state))
+        return _Work(start.rank, state)
 
     def _step_items(self, work: _Work, pace: Pace, alterations: bool) -> None:
         """Take the steps in X and V, for every panel of items as soon as its product is computed."""
@@ -127,7 +127,7 @@ class AcceleratedDescent:
         steps = self._steps(self.device.xp.sum(G, axis=0)), self._steps(G)
 
         def step(P: Array, items: slice) -> None:
-            panel = work.bound, self._costs, P, G, pace, steps, alterations, items
+            panel = work.state, self._costs, P, G, pace, steps, alterations, items
             work.grams[items.start] = self._kernels.step_items(*panel)
 
         self.data.transposed_times(usage, step)
@@ -142,7 +142,7 @@ class AcceleratedDescent:
         steps = self._steps(gram)
 
         def step(product: Array, a: int, rows: slice) -> None:
-            self._kernels.step_rows(work.bound, self._costs, product, gram[a], codes, pace, steps[a], rows)
+            self._kernels.step_rows(work.state, self._costs, product, gram[a], codes, pace, steps[a], rows)
 
         self.data.times(state.weights, step)
 
@@ -225,5 +225,4 @@ class _Work:
 
     rank: int
     state: State
-    bound: Any
     grams: dict[int, Array] = field(default_factory=dict)

@@ -198,11 +198,6 @@ def copy(factor: NDArray[Any], device: Device) -> Array:
     return device.put(factor)
 
 
-def bind(arrays: Any) -> Any:
-    """Return arrays as the other functions take them."""
-    return arrays
-
-
 def step_items(
     state: State,
     costs: Costs,

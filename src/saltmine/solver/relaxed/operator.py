@@ -14,13 +14,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from saltmine import native
+from saltmine import _core
 from saltmine.data.folding import Weights
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
 
 Floats = NDArray[np.floating]
-Integers = NDArray[np.integer]
+Integers = NDArray[np.int64]
+Indices = NDArray[np.int32]
 
 STORAGES = ("auto", "dense", "sparse")
 # From this share of ones on, dense products are faster than sparse ones (benchmarks/products.py --crossing).
@@ -169,34 +170,32 @@ class SparseOperator(HostOperator):
         starts = matrix.indptr.astype(np.int64, copy=False)
         self._items = matrix.indices.astype(np.int32, copy=False)
         self._strip_starts = np.empty((n_strips + 1, self.shape[0]), dtype=np.int64)
-        native.find_strip_starts(starts, self._items, STRIP_ITEMS, self._strip_starts)
+        _core.find_strip_starts(starts, self._items, STRIP_ITEMS, self._strip_starts)
         self._item_starts, self._rows = self._transpose_and_count(starts)
         ones_of_items = np.diff(self._item_starts).reshape(n_classes, n).sum(axis=0)
         self._item_panels = [(items,) for items in _balanced_panels(ones_of_items, n_classes * ITEM_WORK)]
         ones, min_rows = np.diff(starts), STRIP_ROWS if n_strips > 1 else 1
         self._row_panels = _row_panels(self.blocks, lambda block: _balanced_panels(ones[block], ROW_WORK, min_rows))
-        kind = "float" if self._dtype is np.float32 else "double"
-        self._products = getattr(native, f"multiply_items_{kind}"), getattr(native, f"multiply_rows_{kind}")
 
-    def _transpose_and_count(self, row_starts: Integers) -> tuple[Integers, Integers]:
+    def _transpose_and_count(self, row_starts: Integers) -> tuple[Integers, Indices]:
         """Return starts and row indices of the stacked transposed classes, and fill the item counts."""
         n, data = self.shape[1], (row_starts, self._items)
         starts = np.zeros(len(self.blocks) * n + 1, dtype=np.int64)
         rows = np.empty_like(self._items)
         for a, block in enumerate(self.blocks):
             ones = starts[1 + a * n : 1 + (a + 1) * n]
-            native.count_items(*data, self.weights.rows, block.start, block.stop, ones, self.item_counts)
+            _core.count_items(*data, self.weights.rows, block.start, block.stop, ones, self.item_counts)
         np.cumsum(starts, out=starts)
         for a, block in enumerate(self.blocks):
             ends = starts[a * n : (a + 1) * n].copy()
-            native.transpose(*data, block.start, block.stop, ends, rows)
+            _core.transpose(*data, block.start, block.stop, ends, rows)
         return starts, rows
 
     def _multiply_items(self, items: slice, usage: Floats, out: Floats) -> None:
-        self._products[0](self._item_starts, self._rows, usage, items.start, items.stop, out)
+        _core.multiply_items(self._item_starts, self._rows, usage, items.start, items.stop, out)
 
     def _multiply_rows(self, a: int, rows: slice, weights: Floats, out: Floats) -> None:
-        self._products[1](self._strip_starts, self._items, weights[a], rows.start, rows.stop, out)
+        _core.multiply_rows(self._strip_starts, self._items, weights[a], rows.start, rows.stop, out)
 
 
 def _count_strips(matrix: sp.csr_array) -> int:

@@ -1,6 +1,6 @@
 """The steps of the accelerated descent on this machine's processor: compiled loops over panels of the factors.
 
-The formulas come first. They take arrays of any library, as in `device`; ``native/step_kernels.cpp`` has them for the
+The formulas come first. They take arrays of any library, as in `device`; ``core/step_kernels.cpp`` has them for the
 compiled loops.
 """
 
@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saltmine import native
-from saltmine.native import Packed
+from saltmine import _core
 
 Floats = NDArray[np.float32]
 # An array of any library, or a number.
@@ -45,7 +44,7 @@ class Costs(NamedTuple):
     """The constants of the objective."""
 
     u: Floats  # (n,): code lengths of the items
-    mu: np.float32  # weight of the error
+    mu: Any  # weight of the error, float32
     cross: Floats  # (c, c): weights of the cross term
     items: Floats  # (n,): multiplicities of the items
 
@@ -53,8 +52,8 @@ class Costs(NamedTuple):
 class Pace(NamedTuple):
     """How far steps go."""
 
-    inertia: np.float32
-    weight: np.float32  # of the binary penalty
+    inertia: Any  # float32
+    weight: Any  # of the binary penalty, float32
 
 
 def prox(point: Entries, reach: Entries) -> Entries:
@@ -114,14 +113,9 @@ def copy(factor: Floats, device: Any) -> Floats:
     return out
 
 
-def bind(arrays: State | Costs) -> Packed:
-    """Return arrays as the other functions take them."""
-    return Packed(arrays)
-
-
 def step_items(
-    state: Packed,
-    costs: Packed,
+    state: State,
+    costs: Costs,
     P: Floats,
     G: Floats,
     pace: Pace,
@@ -134,13 +128,13 @@ def step_items(
     ``P`` is ``D_a^T Y_a``, ``G`` is ``Y_a^T Y_a``; ``steps`` are the step sizes in X, (r,), and in V, (c, r).
     """
     gram = np.empty_like(G)
-    native.step_items(state, costs, P, G, pace, steps, alterations, part.start, part.stop, gram)
+    _core.step_items(state, costs, P, G, pace, *steps, alterations, part.start, part.stop, gram)
     return gram
 
 
 def step_rows(
-    state: Packed,
-    costs: Packed,
+    state: State,
+    costs: Costs,
     product: Floats,
     gram: Floats,
     codes: Floats,
@@ -152,4 +146,4 @@ def step_rows(
 
     ``product`` is ``D_a W_a``, ``gram`` is ``(X + V_a)^T (X + V_a)``, ``codes`` the code lengths of the patterns, (r,).
     """
-    native.step_rows(state, costs, product, gram, codes, pace, steps, part.start, part.stop)
+    _core.step_rows(state, costs, product, gram, codes, pace, steps, part.start, part.stop)
