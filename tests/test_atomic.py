@@ -121,7 +121,7 @@ def test_a_kill_at_any_step_leaves_all_old_or_all_new_files(folder):
 @pytest.mark.slow
 def test_kills_of_the_run_that_cleans_up(folder, tmp_path):
     """Kill a run, then the next one at every step of its cleaning and its end."""
-    for first in range(10, 40, 9):
+    for first in (28,):
         step, killed = 0, True
         while killed:
             step += 1
@@ -136,6 +136,7 @@ def test_kills_of_the_run_that_cleans_up(folder, tmp_path):
         assert plain(place)
 
 
+@pytest.mark.slow
 def test_the_check_of_kills_can_fail(folder, monkeypatch):
     """One rename after the other, as it was once, is caught."""
     monkeypatch.setattr(atomic, "_switch", atomic._rename_each)
@@ -148,6 +149,7 @@ def test_the_check_of_kills_can_fail(folder, monkeypatch):
     assert mixed
 
 
+@pytest.mark.slow
 def test_one_file_survives_kills_at_any_step(tmp_path):
     path, step, killed = tmp_path / "model.salt", 0, True
     path.write_text("old")
@@ -191,6 +193,7 @@ def test_a_process_that_lives_keeps_its_files(folder):
     assert plain(folder)
 
 
+@pytest.mark.slow
 def test_many_processes_write_to_the_same_place(folder):
     """Each run is complete when its turn has come; in the end there is one of them."""
     children = []

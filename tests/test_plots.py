@@ -53,6 +53,7 @@ def test_the_map_has_shares_and_marks_alterations(model):
     assert all(name.startswith(f"{s}: <b>item") for s, name in enumerate(names))
 
 
+@pytest.mark.slow
 def test_labels_of_the_map_tell_what_is_added_and_where_they_are_cut():
     names = ["oat", "rye", "tea", "ham", "egg", "jam", "a name that is much too long for the label of a pattern"]
     labels = np.repeat(["North", "South"], 60)

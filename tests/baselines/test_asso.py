@@ -140,6 +140,7 @@ def test_every_pattern_reduces_the_errors(planted):
     assert model.history_[-1] == residual(model, planted.X, planted.y)
 
 
+@pytest.mark.slow
 def test_what_is_not_given_is_chosen_by_description_length(planted):
     free = Asso().fit(planted.X)
     for tau in TAUS:

@@ -368,6 +368,7 @@ def test_more_patterns_than_rows_or_items_and_classes_without_ones(penalty, rank
         assert np.isfinite(model.history_).all()
 
 
+@pytest.mark.slow
 def test_a_callback_sees_rising_progress_and_may_end_the_fit(planted):
     seen = []
     JointNMF(random_state=0, callback=seen.append).fit(planted.X, planted.y)
@@ -411,6 +412,7 @@ def test_wrong_parameters_get_one_sentence(planted, parameters, message):
         JointNMF(**parameters).fit(planted.X, planted.y)
 
 
+@pytest.mark.slow
 def test_ranks_of_classes_that_are_all_zero_suit_inmf(planted):
     model = JointNMF(ranks=(3, 0, 0), random_state=0).fit(planted.X, planted.y)
     assert_same_model(model, JointNMF(ranks=3, random_state=0).fit(planted.X, planted.y))

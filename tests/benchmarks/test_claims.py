@@ -106,6 +106,7 @@ def run(monkeypatch, *arguments):
     claims.main()
 
 
+@pytest.mark.slow
 def test_every_run_is_stored_and_shown(monkeypatch, tmp_path, capsys):
     run(monkeypatch, "planted", "--tables", "pure noise", "--repeats", 1, "--tune", "-o", tmp_path)
     line = json.loads((tmp_path / "planted" / "runs.jsonl").read_text())

@@ -30,7 +30,7 @@ def test_all_groups_have_sources_and_tests():
     for group in GROUPS.values():
         paths = [
             *group.python,
-            *(f"native/{name}" for name in group.native),
+            *(f"core/{name}" for name in group.cpp),
             *(test.split("::")[0] for test in group.tests),
         ]
         assert [path for path in paths if not (ROOT / path).exists()] == []

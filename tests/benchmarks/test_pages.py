@@ -9,6 +9,7 @@ from benchmarks import pages
 COLUMNS_IN_TABLES = 6
 
 
+@pytest.mark.slow
 def test_the_pages_show_the_tables_of_the_stored_runs():
     assert len(pages.pages()) > 5
     # python -m benchmarks.pages writes them.
@@ -23,6 +24,7 @@ def test_every_table_that_a_page_asks_for_exists_and_every_mark_is_closed():
         assert set(names) <= set(pages.TABLES), path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", pages.TABLES)
 def test_tables_are_narrow(name):
     lines = [line.replace("\\|", "") for line in pages.TABLES[name]().splitlines() if line.startswith("|")]
@@ -70,6 +72,7 @@ def test_pages_that_are_out_of_date_are_found_and_written(tmp_path, monkeypatch,
     assert pages.out_of_date() == []
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_where_they_are_missing(tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "FIGURE_OF", {"real_tables.png": pages.FIGURE_OF["real_tables.png"]})
     assert pages.draw_figures(tmp_path, anew=False) == [tmp_path / "real_tables.png"]

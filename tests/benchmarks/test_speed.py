@@ -89,6 +89,7 @@ def test_an_older_revision_gets_another_name(tmp_path):
     assert not any("from saltmine." in text or "import saltmine\n" in text for text in texts)
 
 
+@pytest.mark.slow
 def test_every_run_is_stored_and_shown(monkeypatch, tmp_path, capsys):
     options = ("growth", "-o", tmp_path, "--figure", tmp_path / "growth.png")
     run(monkeypatch, *options, "--tables", "20 patterns", "--repeats", 1)

@@ -76,6 +76,7 @@ def test_fit_writes_everything_and_prints_the_answer(fitted):
         assert finding["text"] in " ".join(result.stdout.split())
 
 
+@pytest.mark.slow
 def test_fit_builds_table_and_page_data_once(folder, tmp_path):
     calls = Counter()
 
@@ -114,6 +115,7 @@ def test_the_model_is_the_one_python_finds(fitted, folder):
     np.testing.assert_array_equal(model.components_, again.components_)
 
 
+@pytest.mark.slow
 def test_standard_output_has_the_result_alone(folder, tmp_path):
     result = run("fit", folder / "people.csv", "--target", "town", "--ignore", "name", "-o", tmp_path / "out", "--json")
     assert json.loads(result.stdout)["rows"] == 160
@@ -143,6 +145,7 @@ def test_transform_and_predict_prepare_new_data_alike(fitted, folder, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_classes_are_matched_whatever_type_a_file_gives_them(tmp_path):
     planted = make_planted(60, [40, 40], rank=2, noise=0.01, largest=True, random_state=1)
     for kind, (first, second) in {"float": (1.0, 2.0), "text": ("01", "02")}.items():
@@ -164,6 +167,7 @@ def test_scores_are_of_the_data_of_the_fit_only(fitted, folder, tmp_path):
     assert "is not the data" in refused("score", fitted[0] / "model.salt", tmp_path / "turned.csv")
 
 
+@pytest.mark.slow
 def test_models_saved_in_python_work_with_their_preparation(folder, tmp_path):
     frame = pd.read_csv(folder / "people.csv")
     prepare = Prepare()
@@ -216,6 +220,7 @@ def test_thresholds_are_for_tables(tmp_path):
     assert "--threshold, --bins, --cuts and --missing are for tables" in line
 
 
+@pytest.mark.slow
 def test_generate_fit_and_score_planted_data(tmp_path):
     made = run(
         "generate",
@@ -264,6 +269,7 @@ def test_stability_is_in_the_table(folder, tmp_path):
     assert pd.read_csv(tmp_path / "patterns.csv")["stability"].between(0, 1).all()
 
 
+@pytest.mark.slow
 def test_thresholds_and_bins_reach_the_items(folder, tmp_path):
     people = folder / "people.csv"
     run("fit", people, "--target", "town", "--ignore", "name", "--threshold", "age=30,60", "-o", tmp_path)
@@ -272,6 +278,7 @@ def test_thresholds_and_bins_reach_the_items(folder, tmp_path):
     assert sum("age" in name for name in load(tmp_path / "model.salt").preparation_.item_names_) == 2
 
 
+@pytest.mark.slow
 def test_without_classes_primp_looks_for_patterns(folder, tmp_path):
     result = run(
         "fit", folder / "people.csv", "--method", "primp", "--ignore", "name", "--ignore", "town", "-o", tmp_path
@@ -284,6 +291,7 @@ def test_without_classes_primp_looks_for_patterns(folder, tmp_path):
     assert run("transform", tmp_path / "model.salt", folder / "people.csv").exit_code == 0
 
 
+@pytest.mark.slow
 def test_new_matrices_are_aligned_by_name(tmp_path):
     rng = np.random.default_rng(0)
     lines = [" ".join(f"i{k}" for k in np.flatnonzero(row)) for row in rng.random((120, 20)) < 0.3]

@@ -94,6 +94,7 @@ def test_bad_arguments_are_named(planted):
         compare(planted.X, planted.y, ["asso"], ranks=2.5)
 
 
+@pytest.mark.slow
 def test_ranks_are_told_to_those_who_need_them(planted):
     found = compare(planted.X, planted.y, ["asso", "jsmf", "primp"], ranks=(1, 1, 1))
     assert found.models["asso"].rank == 3
@@ -128,6 +129,7 @@ def data(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_the_command_writes_table_figure_and_models(data, tmp_path):
     out = tmp_path / "out"
     result = run("compare", data, "--methods", "csalt,asso", "-o", out)
@@ -147,6 +149,7 @@ def test_the_command_writes_table_figure_and_models(data, tmp_path):
         assert word in result.stdout
 
 
+@pytest.mark.slow
 def test_tables_of_text_and_numbers_are_prepared_as_fit_does(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"class": ["a", "b"] * 40, "colour": rng.choice(["red", "blue"], 80), "age": rng.random(80)})
@@ -200,6 +203,7 @@ def test_without_matplotlib_there_is_no_figure_and_a_failed_method_is_told(data,
     assert list(json.loads(told.stdout)["failed"]) == ["dbssl"]
 
 
+@pytest.mark.slow
 def test_models_of_a_comparison_know_how_their_data_was_read(tmp_path):
     frame = pd.DataFrame({"name": [f"r{k}" for k in range(40)], "class": ["a", "b"] * 20})
     for item in "pqrs":
@@ -259,6 +263,7 @@ def test_an_interrupted_comparison_keeps_what_is_done(tmp_path):
     assert pd.read_csv(out / "comparison.csv")["method"].tolist() == ["asso"]
 
 
+@pytest.mark.slow
 def test_fit_takes_every_method_and_refuses_options_of_others(data, tmp_path):
     result = run("fit", data, "--method", "asso", "--tau", 0.5, "-o", tmp_path / "asso", "-q")
     assert result.exit_code == 0, result.output

@@ -55,12 +55,9 @@ FIT = "$saltmine fit small.csv --target class -o "
 @pytest.mark.parametrize(
     ("redirection", "code", "message"),
     [
-        ("-q >&-", 0, "Standard output is closed; the results are complete in"),
         ("-q >/dev/full", 0, "Standard output cannot be written (No space left on device); the results are complete"),
         ("-q --json >/dev/full", 1, "Error: Standard output cannot be written (No space left on device); the results"),
         ("-q --json >&-", 1, "Error: Standard output is closed; the results are complete in"),
-        (">/dev/null 2>&-", 0, ""),
-        (">/dev/null 2>/dev/full", 0, ""),
         ("<&- >&- 2>&-", 0, ""),
         ("-q | true", 0, ""),
     ],
@@ -76,7 +73,7 @@ def test_a_fit_whose_output_fails_tells_where_its_results_are(data, tmp_path, re
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
-    ["predict out/model.salt small.csv", "score out/model.salt small.csv --target class", "--help", "completion bash"],
+    ["predict out/model.salt small.csv", "completion bash"],
 )
 def test_where_standard_output_is_the_result_a_failure_is_one(data, command):
     for redirection, reason in ((">/dev/full", "cannot be written (No space left on device)"), (">&-", "is closed")):
@@ -205,8 +202,10 @@ def test_a_folder_in_the_place_of_a_file_is_refused_before_the_work(data, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("table", ["small", "large"])
-@pytest.mark.parametrize("megabytes", [100, 400, 500, 700, 1000, 1200, 1536, 2000])
+@pytest.mark.parametrize(
+    ("table", "megabytes"),
+    [("small", 100), ("large", 700), ("small", 1536)],
+)
 def test_limits_of_the_address_space(data, tmp_path, table, megabytes):
     """A fit succeeds, or tells in one sentence that there is too little memory."""
 
@@ -310,7 +309,7 @@ def test_two_runs_at_the_same_time_into_the_same_folder(data, tmp_path):
 @pytest.mark.slow
 def test_killed_fits_leave_old_or_new_results():
     """A few of the kills of ``python -m fuzz.kills``."""
-    command = [sys.executable, "-m", "fuzz.kills", "--kills", "6", "--seed", str(os.getpid())]
+    command = [sys.executable, "-m", "fuzz.kills", "--kills", "3", "--seed", str(os.getpid())]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "mixed or lost: 0\nnot mended by the next run: 0\n" in result.stdout

@@ -30,6 +30,7 @@ def fit(tmp_path, *arguments):
     return result
 
 
+@pytest.mark.slow
 def test_fit_of_one_file_per_class(mafs, tmp_path):
     primary, relapse = mafs
     with primary.open("a") as file:
@@ -54,6 +55,7 @@ def test_fit_of_one_file_per_class(mafs, tmp_path):
     assert "Left out 1 item in fewer than 3 rows (min_samples, --min-samples)." in every.stderr
 
 
+@pytest.mark.slow
 def test_other_commands_take_one_file_per_class_too(mafs, tmp_path):
     primary, relapse = mafs
     files = (f"primary={primary}", f"relapse={relapse}")

@@ -54,6 +54,7 @@ def split(command, name):
     return [part.replace("NAME", name) for part in command.split()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -119,6 +120,7 @@ def test_results_are_short_and_safe(folder, name, command, monkeypatch):
     check(result)
 
 
+@pytest.mark.slow
 def test_a_fit_with_findings_about_long_names(tmp_path, name):
     half = np.repeat([True, False], 60)
     cells = np.random.default_rng(1).random((120, 8)) < 0.1

@@ -94,6 +94,7 @@ def test_names_command_no_terminal():
     assert printable_lines("a\x1b]0;evil\x07b\nd\x9b1m\u0130") == "a\\x1b]0;evil\\x07b\nd\\x9b1m\u0130"
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_no_commands_from_a_model_and_a_file_gets_names_as_they_are(tmp_path, table, model):
     evil = "\x1b]0;evil\x07"
     rewrite(model, {"classes.labels": [evil, "z"]})
@@ -109,6 +110,7 @@ def test_a_terminal_gets_no_commands_from_a_model_and_a_file_gets_names_as_they_
     assert "\x1b" not in refused("transform", model, table, "--target", "shop")
 
 
+@pytest.mark.slow
 def test_a_file_whose_name_is_no_text_can_be_fitted(tmp_path, table):
     odd = tmp_path / os.fsdecode(b"caf\xe9.csv")
     try:

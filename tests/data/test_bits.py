@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltmine import native
+from saltmine import _core
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix, Layout, count_bits
 from saltmine.data.folding import Weights, stored
@@ -144,12 +144,12 @@ def test_numbers_of_items_and_of_places_are_added_where_there_are_ones(data):
     of_items, of_places = (rng.integers(2**64, size=(size, 2), dtype=np.uint64) for size in (9, len(at)))
     # Sums wrap around, and add to what is there.
     keys, expected = of_places.copy(), of_places.copy()
-    native.add_bits_to_rows(bits.columns, of_items, keys)
+    _core.add_bits_to_rows(bits.columns, of_items, keys)
     for i in range(9):
         expected += at[:, [i]] * of_items[i]
     np.testing.assert_array_equal(keys, expected)
     keys, expected = of_items.copy(), of_items.copy()
-    native.add_bits_to_columns(bits.columns, of_places, keys)
+    _core.add_bits_to_columns(bits.columns, of_places, keys)
     for place in range(len(at)):
         expected += at[place][:, None] * of_places[place]
     np.testing.assert_array_equal(keys, expected)
@@ -163,7 +163,7 @@ def test_bits_are_moved_to_other_places(data):
     places = np.flatnonzero(placed(cells, bits.layout).any(axis=1))
     taken, put = rng.permutation(places)[:200], rng.permutation(320)[:200]
     moved = np.zeros((9, 5), dtype=np.uint64)
-    native.move_bits(bits.columns, taken, put, moved)
+    _core.move_bits(bits.columns, taken, put, moved)
     expected = np.zeros((320, 9), dtype=bool)
     expected[put] = placed(cells, bits.layout)[taken]
     found = np.unpackbits(moved.view(np.uint8), axis=1, bitorder="little").T.astype(bool)
@@ -178,9 +178,9 @@ def test_rows_may_be_in_any_order(data, form):
     rows, places = rng.permutation(150)[:100], rng.permutation(256)[:100]
     columns = np.zeros((9, 4), dtype=np.uint64)
     if form is np.asarray:
-        native.set_bits(cells, rows, places, columns)
+        _core.set_bits(cells, rows, places, columns)
     else:
-        native.set_stored_bits(stored(sp.csr_array(cells)), rows, places, columns)
+        _core.set_stored_bits(stored(sp.csr_array(cells)), rows, places, columns)
     expected = np.zeros((256, 9), dtype=bool)
     expected[places] = cells[rows]
     found = np.unpackbits(columns.view(np.uint8), axis=1, bitorder="little").T.astype(bool)

@@ -12,6 +12,7 @@ from saltmine.data import labels
 from saltmine.data.labels import Grouping, class_numbers, group_numbers, row_counts
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(["b", "a", "ccc", ""]), min_size=1, max_size=20))
 def test_numbers_of_labels_lead_back_to_them(y):
@@ -117,7 +118,11 @@ def test_one_weight_is_that_of_all_rows():
             "The weight of row 1 is 0.5; weights are whole numbers of at least 0, how often each row occurs: tests "
             "count rows.",
         ),
-        ([1, 2.0**30, 2.0**31], "The weights add up to 3.22e+09 rows, more than fit; divide them."),
+        (
+            [1, 2.0**30, 2.0**31],
+            "The weights add up to 3.22e+09 rows (row 2 alone: 2.15e+09), but 2,147,483,648 fit at most; divide all "
+            "weights by the same number.",
+        ),
         ([0, 1, 1], "The weight of all rows of class 'a' is zero; leave the class out."),
         ([1, 0, 0], "The weight of all rows of class 'b' is zero; leave the class out."),
     ],

@@ -47,6 +47,7 @@ def dense(block):
     return block.toarray() if sp.issparse(block) else block
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", [0, 1])
 def test_blocks_make_up_the_matrix(lazy, kind, axis):
     assert is_lazy(lazy)
@@ -152,6 +153,7 @@ def test_headers_tell_the_shape_without_the_cells(tmp_path):
         dask.compute(*data.sources(0, [0, 5000]))
 
 
+@pytest.mark.slow
 def test_is_lazy_is_cheap_and_knows_what_is_not():
     for other in ([[0, 1]], CELLS, sp.csr_array(CELLS), pd.DataFrame(CELLS), "baskets.csv", Path("a.npz"), None):
         assert not is_lazy(other)

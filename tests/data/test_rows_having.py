@@ -72,6 +72,7 @@ def test_items_that_stand_for_several_columns_count_as_these_do(cells):
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few_rows", [1, 1000])
 @pytest.mark.parametrize("client", [None, Here()], ids=["no cluster", "cluster"])
 def test_values_are_cut_where_asked_wherever_they_are(few_rows, client, cells, monkeypatch):

@@ -9,6 +9,7 @@ from saltmine.datasets import make_class_patterns
 SMALL = {"n_classes": 3, "class_size": 200, "n_features": 400}
 
 
+@pytest.mark.slow
 def test_the_defaults_are_those_of_the_protocol():
     made = make_class_patterns(random_state=0)
     assert made.X.shape == (2000, 5000)

@@ -178,6 +178,7 @@ def test_no_worker_left():
             executor.query(Tally.get)
 
 
+@pytest.mark.slow
 def test_a_client_that_was_closed():
     with small_cluster() as (_, client), DaskExecutor(client, Tally, SOURCES) as executor:
         client.close()
@@ -307,13 +308,20 @@ class Refuse:
 sys.meta_path.insert(0, Refuse())
 """
 
+_OTHER_SALTMINE = """
+import sys, types
+
+sys.modules["saltmine"] = types.ModuleType("saltmine")
+sys.modules["saltmine"].__version__ = "0.0.1"
+"""
+
 
 @pytest.mark.cluster
 @pytest.mark.parametrize(
     ("module", "code", "sentence"),
     [
         ("sitecustomize", _NO_SALTMINE, rf"worker at (\S+) has no saltmine; install saltmine {saltmine.__version__}"),
-        ("saltmine", "__version__ = '0.0.1'", r"worker at (\S+) has saltmine 0\.0\.1, and here it is"),
+        ("sitecustomize", _OTHER_SALTMINE, r"worker at (\S+) has saltmine 0\.0\.1, and here it is"),
     ],
 )
 def test_connect_refuses_a_worker_with_another_saltmine(tmp_path, module, code, sentence):

@@ -147,6 +147,7 @@ def test_lines_are_short_and_tables_narrow(page):
     assert max(bars, default=0) <= COLUMNS_IN_TABLES + 1
 
 
+@pytest.mark.slow
 def test_the_drawings_are_those_of_the_script(tmp_path):
     script = ROOT / "docs" / "guide" / "drawings.py"
     names = {"__name__": "drawings", "__file__": str(tmp_path / script.name)}

@@ -1,6 +1,8 @@
 """The built site: links on disk, and pages in a real browser."""
 
+import fcntl
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -31,7 +33,20 @@ def site(tmp_path_factory):
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         pytest.skip(f"the site is not built, and {missing[0]} is not installed (make docs does both)")
-    folder = tmp_path_factory.mktemp("site")
+    # All processes of this run share what the first of them builds.
+    shared = tmp_path_factory.getbasetemp()
+    folder = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "site"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            build(folder)
+            (folder / "done").touch()
+    return folder / "html"
+
+
+def build(folder):
+    """Build the site in a folder."""
     shutil.copytree(ROOT / "docs", folder / "docs")
     shutil.copytree(ROOT / "examples", folder / "examples")
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "-n", "-D"]
@@ -39,7 +54,6 @@ def site(tmp_path_factory):
     command.append("sphinx_gallery_conf.filename_pattern=baskets")
     built = subprocess.run([*command, folder / "docs", folder / "html"], capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
-    return folder / "html"
 
 
 class Links(HTMLParser):

@@ -46,6 +46,7 @@ def test_groups_and_alterations_are_told_apart(by_pairs):
     assert model.of_few_groups_.sum() == len(kinds) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_pairs", [False, True])
 def test_what_groups_have_says_nothing_of_classes(by_pairs):
     for seed in range(5000, 5004):
@@ -55,6 +56,7 @@ def test_what_groups_have_says_nothing_of_classes(by_pairs):
         assert (model.differences()["q_value"] > 0.05).all()
 
 
+@pytest.mark.slow
 def test_copies_of_rows_are_no_evidence():
     rng = np.random.default_rng(0)
     X = (rng.random((40, 30)) < 0.2).astype(int)
@@ -70,6 +72,7 @@ def test_copies_of_rows_are_no_evidence():
     assert all(pattern.evidence < -np.log(0.01) for pattern in of_groups)
 
 
+@pytest.mark.slow
 def test_usage_is_what_transform_gives_after_alterations_were_taken_away():
     X, y, groups, _ = make_rows(3, False, altered=True)
     # Groups of fifteen rows are too few to say anything of classes.
@@ -79,6 +82,7 @@ def test_usage_is_what_transform_gives_after_alterations_were_taken_away():
     assert same.mean() > 0.99
 
 
+@pytest.mark.slow
 def test_every_row_a_group_is_no_groups():
     X, y, _, _ = make_rows(1, False, altered=True)
     model, alone = CSalt(random_state=0).fit(X, y), CSalt(random_state=0).fit(X, y, groups=np.arange(len(y)))
@@ -118,6 +122,7 @@ def test_an_item_that_rows_and_groups_tell_differently_differs_in_nothing(groups
     assert agree or found["p_value"] == 1
 
 
+@pytest.mark.slow
 def test_stability_draws_the_groups_of_the_fit():
     X, y, groups, _ = make_rows(0, False, altered=True)
     model = CSalt(random_state=0).fit(X, y, groups=groups)
@@ -142,6 +147,7 @@ def test_groups_that_do_not_fit_are_refused(groups, message):
         CSalt().fit([[0, 1], [1, 0], [1, 1], [0, 1]], [0, 0, 1, 1], groups=groups)
 
 
+@pytest.mark.slow
 def test_the_noun_is_the_name_of_the_column():
     X, y, groups, _ = make_rows(0, False, altered=True)
     frame = pd.DataFrame({"patient": groups})
@@ -149,12 +155,14 @@ def test_the_noun_is_the_name_of_the_column():
     assert CSalt(random_state=0).fit(X, y, groups=pd.Series(groups, name=3)).group_name_ == "group"
 
 
+@pytest.mark.slow
 def test_stability_with_few_groups():
     X, y, groups, _ = make_rows(0, True, altered=True)
     model = CSalt(random_state=0).fit(X, y, groups=groups % 3)
     assert model.assess_stability(X, refits=3, random_state=0).patterns.shape == (model.n_components_,)
 
 
+@pytest.mark.slow
 def test_groups_whose_rows_do_not_occur_do_not_count():
     X, y, groups, _ = make_rows(0, False, altered=True)
     weights = (groups != 1).astype(int)

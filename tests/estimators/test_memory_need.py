@@ -74,6 +74,7 @@ def test_what_has_no_sample_that_is_small_enough_is_refused_with_what_it_needs(s
     assert sample_cells(Data(*shape), 2, enough) > 0
 
 
+@pytest.mark.slow
 def test_the_estimate_is_on_the_safe_side():
     found = memory_need(QUICK[0], 5, None)
     assert found["peak"] <= found["estimate"]
@@ -83,6 +84,7 @@ def test_the_estimate_is_on_the_safe_side():
 # ---------------------------------------------------------------------- fits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [None, "2G", 10**9, 1e9])
 @pytest.mark.parametrize("make", [CSalt, Primp])
 def test_a_limit_that_is_not_reached_changes_nothing(planted, make, limit):
@@ -90,6 +92,7 @@ def test_a_limit_that_is_not_reached_changes_nothing(planted, make, limit):
     assert digest_of(make(random_state=0, max_memory=limit).fit(planted.X, planted.y)) == digest_of(alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("sizes", [(150, [4000, 4000]), (8000, [80, 80])], ids=["rows", "columns"])
 def test_a_limit_that_is_reached_makes_the_sample_smaller(monkeypatch, kind, sizes):

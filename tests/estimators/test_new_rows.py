@@ -88,6 +88,7 @@ def test_probabilities_are_calibrated(n_classes):
     assert model.temperature_ > 1
 
 
+@pytest.mark.slow
 def test_pipelines_and_scores_of_scikit_learn(planted):
     model = CSalt(random_state=0, features="alterations")
     assert cross_val_score(model, planted.X, planted.y, scoring="roc_auc", cv=3).min() > 0.5

@@ -36,6 +36,7 @@ def three_classes():
     return make_planted(100, [90, 80, 70], rank=6, noise=0.03, largest=True, random_state=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("seed", range(3))
 def test_planted_data(planted, form, seed):
@@ -43,11 +44,13 @@ def test_planted_data(planted, form, seed):
     assert model.n_components_ > 1
 
 
+@pytest.mark.slow
 def test_three_classes_whose_names_sort_differently(three_classes):
     model, *_ = assert_same_in_another_order(lambda: CSalt(random_state=0), three_classes.X, three_classes.y)
     assert model.alterations_.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [
@@ -67,6 +70,7 @@ def test_other_searches(planted, make):
     assert model.n_components_ > 0
 
 
+@pytest.mark.slow
 def test_labels_that_primp_does_not_know_change_nothing(planted):
     with_labels = Primp(random_state=0).fit(planted.X, planted.y)
     without = Primp(random_state=0).fit(planted.X)
@@ -76,6 +80,7 @@ def test_labels_that_primp_does_not_know_change_nothing(planted):
     assert with_labels.description_length_ == without.description_length_
 
 
+@pytest.mark.slow
 def test_tables_with_names(planted):
     """Columns are known by their names, so the patterns are literally the same."""
     names = np.array([f"item {i}" for i in range(60)])
@@ -89,6 +94,7 @@ def test_tables_with_names(planted):
     assert len(one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixed", [False, True], ids=["of one class", "of both classes"])
 def test_groups_and_their_names(planted, mixed):
     rng = np.random.default_rng(0)
@@ -110,6 +116,7 @@ def test_groups_and_their_names(planted, mixed):
     pd.testing.assert_frame_equal(one, other, check_dtype=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [CSalt, Primp])
 def test_weights_are_repeated_rows(planted, kind):
     rng = np.random.default_rng(0)
@@ -124,6 +131,7 @@ def test_weights_are_repeated_rows(planted, kind):
     assert weighted.description_length_ == repeated.description_length_
 
 
+@pytest.mark.slow
 def test_weights_move_with_their_rows(planted):
     weights = np.random.default_rng(0).integers(0, 4, 150)
     assert_same_in_another_order(lambda: CSalt(random_state=0), planted.X, planted.y, sample_weight=weights)
@@ -139,6 +147,7 @@ def test_the_strongest_candidate_of_noise():
     assert (before.near_miss_.rows, before.near_miss_.chance) == (after.near_miss_.rows, after.near_miss_.chance)
 
 
+@pytest.mark.slow
 def test_stability(planted):
     models = assert_same_in_another_order(lambda: CSalt(random_state=0), planted.X, planted.y)
     before, after, shuffle = models
@@ -150,6 +159,7 @@ def test_stability(planted):
     np.testing.assert_array_equal(one.alterations, shuffle.back(other.alterations, "cp", before, after))
 
 
+@pytest.mark.slow
 def test_predictions(planted):
     before, after, shuffle = assert_same_in_another_order(lambda: CSalt(random_state=0), planted.X, planted.y)
     moved = shuffle.data(planted.X)
@@ -161,6 +171,7 @@ def test_predictions(planted):
 # ---------------------------------------------------------------------- symmetric data
 
 
+@pytest.mark.slow
 def test_symmetric_data_has_the_same_length():
     """Two copies of the same data side by side: a pattern may be found in either."""
     part = make_planted(60, [90, 60], rank=3, noise=0.03, largest=True, random_state=0)
@@ -173,6 +184,7 @@ def test_symmetric_data_has_the_same_length():
     assert plain.n_components_ == named.n_components_ > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["vote", "zoo", "lymph", "tictactoe"])
 def test_real_tables(table):
     folder = shared_path(f"data/tables/{table}")
@@ -211,6 +223,7 @@ def tall_data(monkeypatch):
     return X, planted.y[copies]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [CSalt, Primp])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_wide_data_in_blocks(wide_data, monkeypatch, form, kind):
@@ -222,6 +235,7 @@ def test_wide_data_in_blocks(wide_data, monkeypatch, form, kind):
     assert one.temperature_ == model.temperature_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [CSalt, Primp])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_tall_data_in_blocks(tall_data, monkeypatch, form, kind):
@@ -233,6 +247,7 @@ def test_tall_data_in_blocks(tall_data, monkeypatch, form, kind):
     assert one.temperature_ == model.temperature_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["wide_data", "tall_data"])
 def test_groups_of_data_in_blocks(data, request):
     X, y = request.getfixturevalue(data)
@@ -240,6 +255,7 @@ def test_groups_of_data_in_blocks(data, request):
     assert_same_in_another_order(lambda: CSalt(random_state=0), X, y, groups=groups)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["wide_data", "tall_data"])
 def test_data_that_is_read_lazily(data, request):
     da = pytest.importorskip("dask.array")
@@ -259,6 +275,7 @@ def test_data_on_a_cluster(data, request, client):
     assert differences(here, there, shuffle) == []
 
 
+@pytest.mark.slow
 def test_symmetric_rows_of_wide_data(wide_data):
     """Rows that only their names tell apart, class by class."""
     X, y = wide_data

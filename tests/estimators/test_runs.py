@@ -36,6 +36,7 @@ def test_the_same_seed_gives_the_same_model_whatever_the_threads():
     assert_same_model(models[0], models[2])
 
 
+@pytest.mark.slow
 def test_fits_at_the_same_time_do_not_disturb_each_other_or_blas(planted):
     def blas_threads():
         return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
@@ -75,6 +76,7 @@ def test_a_limit_held_by_another_thread_is_overcome_or_said():
     assert told == (most > 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_restarts_do_not_depend_on_the_user_s_joblib_settings(planted, backend):
     quick = {"max_iter": 50, "max_rank": 3, "random_state": 0, "n_restarts": 2}
@@ -83,6 +85,7 @@ def test_restarts_do_not_depend_on_the_user_s_joblib_settings(planted, backend):
         assert_same_model(CSalt(n_jobs=2, **quick).fit(planted.X, planted.y), expected)
 
 
+@pytest.mark.slow
 def test_another_seed_starts_elsewhere(planted):
     one, two = (CSalt(random_state=seed, max_iter=50).fit(planted.X, planted.y) for seed in (1, 2))
     assert one.history_[0] != two.history_[0]
@@ -103,6 +106,7 @@ def test_restarts_keep_the_lowest_description_length(planted):
     assert len(set(lengths)) > 1
 
 
+@pytest.mark.slow
 def test_jobs_do_not_change_the_answer(planted):
     quick = {"max_iter": 150, "max_rank": 5, "random_state": 0, "n_restarts": 3}
     assert_same_model(
@@ -110,6 +114,7 @@ def test_jobs_do_not_change_the_answer(planted):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_rank", [1, 2, 12])
 def test_max_rank_limits_the_number_of_patterns(planted, max_rank):
     ranks = []

@@ -19,6 +19,7 @@ def weighted():
     return planted.X.astype(int), planted.y, np.random.default_rng(0).integers(0, 4, size=120)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [CSalt(random_state=0), Primp(random_state=0), CSalt(random_state=0, fold=False)])
 def test_a_weight_is_as_many_equal_rows(estimator, weighted):
     X, y, weights = weighted
@@ -51,6 +52,7 @@ def test_weights_are_saved(weighted, tmp_path):
     assert again.summary().headline == model.summary().headline
 
 
+@pytest.mark.slow
 def test_weights_go_with_groups_and_stability(weighted):
     X, y, weights = weighted
     groups = np.repeat(np.arange(40), 3)

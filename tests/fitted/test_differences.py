@@ -51,6 +51,7 @@ def test_every_class_of_several_is_compared_with_the_rest():
     pd.testing.assert_frame_equal(shown, table.iloc[: len(shown)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[80, 60], [50, 60, 70]])
 def test_all_items_and_classes_are_corrected_together(sizes):
     cells, labels = labelled(1, sizes, differing=[2, 5])
@@ -75,6 +76,7 @@ def test_odds_ratios_and_their_intervals():
         np.testing.assert_allclose(ends, [np.log(ratio) - width, np.log(ratio) + width], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_shuffled_labels_are_rarely_confirmed():
     """By Benjamini and Hochberg one table in twenty at most has any; q-values of 40 tables."""
     claimed = 0

@@ -74,6 +74,7 @@ def test_encrypted_and_patched_parts_are_refused(path, flag):
     assert "is encrypted, or of another kind" in refusal(path)
 
 
+@pytest.mark.slow
 def test_a_directory_without_end_is_refused_before_it_is_read(path):
     with zipfile.ZipFile(path, "a") as archive:
         for number in range(20_000):
@@ -157,6 +158,7 @@ def bomb(path, **sizes):
     path.write_bytes(pack(header, sized_arrays(of["m"], of["r"], of["c"], of["d"], of["n"], full=True)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sizes",
     [
@@ -187,6 +189,7 @@ def test_small_files_that_would_take_much_memory_are_refused_with_little(path, s
 FILLERS = {"text": b" " * (100 << 20), "lists": b'"a": [' + b"[]," * (5 << 20) + b"[]], "}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filler", FILLERS.values(), ids=FILLERS)
 def test_headers_that_would_take_much_memory_are_refused(path, filler):
     path.write_bytes(pack(b"{" + filler + b'"format": 1}', taken_apart(path)[1]))

@@ -65,6 +65,7 @@ def test_everything_comes_back(model, path, planted):
     pd.testing.assert_frame_equal(again.patterns(), model.patterns())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "labels",
     [
@@ -119,6 +120,7 @@ def test_an_unfitted_model_is_not_saved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_files_cut_short_or_altered_are_refused_with_a_sentence(path):
     whole = path.read_bytes()
     rng = np.random.default_rng(0)
@@ -139,6 +141,7 @@ def test_files_cut_short_or_altered_are_refused_with_a_sentence(path):
     assert refused > 130
 
 
+@pytest.mark.slow
 def test_names_of_items_and_of_features_are_kept_apart(tmp_path):
     frame = pd.DataFrame(two_blocks(), columns=list("abcdefgh"))
     names = [f"item {letter}" for letter in frame.columns]
@@ -149,6 +152,7 @@ def test_names_of_items_and_of_features_are_kept_apart(tmp_path):
     assert again.transform(frame).shape == (40, 2)
 
 
+@pytest.mark.slow
 def test_names_preparation_and_what_is_known_of_the_data_come_back(tmp_path):
     table = pd.DataFrame(two_blocks(), columns=list("abcdefgh")).assign(colour=["red", "blue"] * 20, age=np.arange(40))
     prepare = Prepare(thresholds={"age": [7]}).fit(table)
@@ -224,6 +228,7 @@ def test_what_load_would_not_know_is_not_saved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_column_numbers_of_a_table_come_back(tmp_path):
     numbers = list(range(7, 15))
     model = CSalt(random_state=0).fit(pd.DataFrame(two_blocks(), columns=numbers), [0, 1] * 20)
@@ -269,6 +274,7 @@ ALL_OPTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fit", ALL_OPTIONS.values(), ids=ALL_OPTIONS)
 def test_models_with_all_options_come_back_and_again(fit, planted, tmp_path):
     model = fit(planted.X, np.array(["normal", "tumour"])[planted.y])
@@ -286,6 +292,7 @@ def test_models_with_all_options_come_back_and_again(fit, planted, tmp_path):
     assert (tmp_path / "one.salt").read_bytes() == (tmp_path / "two.salt").read_bytes()
 
 
+@pytest.mark.slow
 def test_stability_and_refits_of_a_loaded_model(model, planted, tmp_path):
     X = pd.DataFrame(planted.X, columns=model.feature_names_in_)
     model.save(tmp_path / "m.salt")
@@ -322,6 +329,7 @@ def test_a_name_that_no_file_can_hold_is_found_among_all(tmp_path):
         model.save(tmp_path / "m.salt")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [100, 1000])
 def test_a_model_that_would_look_like_a_bomb_is_stored_without_compression(tmp_path, length, monkeypatch):
     # A row takes the memory of a long label, and next to nothing in a compressed file.

@@ -161,6 +161,7 @@ HEADERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("field", "value", "message"), HEADERS, ids=[f"{h[0]} {str(h[1])[:20]!a}" for h in HEADERS])
 def test_every_field_of_the_header_is_checked(path, field, value, message):
     rewrite(path, {field: value})

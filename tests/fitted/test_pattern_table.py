@@ -57,6 +57,7 @@ def test_shares_are_of_all_rows_and_lift_compares_with_them(named):
                 assert np.isnan(row[f"lift_{label}"])
 
 
+@pytest.mark.slow
 def test_rows_have_the_tests_of_what_they_claim():
     model = baskets_model()
     table = model.patterns()

@@ -125,6 +125,7 @@ def clear():
     return planted, CSalt(random_state=0).fit(planted.X, planted.y)
 
 
+@pytest.mark.slow
 def test_clear_patterns_come_back_in_refits(clear, tmp_path):
     planted, model = clear
     steps = []
@@ -140,12 +141,14 @@ def test_clear_patterns_come_back_in_refits(clear, tmp_path):
         np.testing.assert_array_equal(getattr(again, name), getattr(stability, name))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_stability(clear):
     planted, model = clear
     one, two = (model.assess_stability(planted.X, planted.y, 2, random_state=3).entries for _ in range(2))
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.slow
 def test_counted_data_is_made_binary_as_in_the_fit(clear):
     planted, _ = clear
     counts = planted.X * 3

@@ -20,6 +20,7 @@ def shops():
     return Summary(baskets_model())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [baskets_model, owned_by_two])
 def test_parts_hold_every_row_of_the_table_once(make):
     summary = Summary(make())
@@ -73,6 +74,7 @@ def _texts(summary, pattern, *arguments, **options):
     return [text for _, text in summary.describe(pattern, *arguments, **options)]
 
 
+@pytest.mark.slow
 def test_items_of_several_classes_are_named_once():
     summary = Summary(owned_by_two())
     pattern = next(pattern for pattern in summary.patterns if len(pattern.owners) > 1)
@@ -82,6 +84,7 @@ def test_items_of_several_classes_are_named_once():
     assert text.startswith("mostly class a, class b: ")
 
 
+@pytest.mark.slow
 def test_without_names_items_are_called_by_their_number():
     X, shop = baskets()
     summary = Summary(CSalt(random_state=0).fit(X.to_numpy(), shop))
@@ -101,6 +104,7 @@ def test_the_title_names_each_item_once():
         assert title.endswith(" …") == (pattern.size > len(items))
 
 
+@pytest.mark.slow
 def test_only_shared_patterns_have_a_main_user(shops):
     assert {pattern.kind for pattern in shops.patterns} == {"shared", "only"}
     # Some carriers elsewhere change nothing of what belongs to a class, and of what both classes use.
@@ -143,6 +147,7 @@ def test_a_title_tells_added_items_from_shared_ones(added, expected):
     assert summary.title(pattern) == expected
 
 
+@pytest.mark.slow
 def test_the_table_tells_added_items_from_shared_ones():
     model = CSalt(random_state=0).fit(*baskets())
     table = model.summary().table
@@ -331,6 +336,7 @@ def test_the_headline_tells_of_patterns_of_single_groups(groups, expected):
     assert patterns[0].kind == "group"
 
 
+@pytest.mark.slow
 def test_of_two_items_that_say_the_same_the_more_frequent_one_is_told():
     y = np.repeat(["mammal", "bird", "fish"], 20)
     milk = y == "mammal"
@@ -342,6 +348,7 @@ def test_of_two_items_that_say_the_same_the_more_frequent_one_is_told():
     assert len(summary.differences) > len(told)
 
 
+@pytest.mark.slow
 def test_items_and_differences_are_counted_apart():
     """With three classes, an item may differ in each of them; headline, terminal and report give both counts."""
     y = np.repeat(["cat", "dog", "owl"], 40)

@@ -30,18 +30,22 @@ every_format = pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.slow
 @every_format
 def test_changed_files_are_read_or_refused_with_a_sentence(name):
-    counts = run([name], seed=1, files=300)[name]
-    assert counts.tried == 300
+    """A few files of every format; ``make fuzz`` tries many."""
+    # Most changes of a model are refused.
+    files = 200 if name == "model" else 60
+    counts = run([name], seed=1, files=files)[name]
+    assert counts.tried == files
     assert not counts.findings
     # Both happen, so the changes are neither too small nor too large.
-    assert counts.kinds[READ] > 3
-    assert counts.kinds[REFUSED] > 3
+    assert counts.kinds[READ] > 0
+    assert counts.kinds[REFUSED] > 0
 
 
+@pytest.mark.slow
 @every_format
 def test_files_are_valid_before_they_are_changed(name, tmp_path):
     form = FORMATS[name]
-    ends = [attempt(case, tmp_path / "case", form.is_model) for case in form.valid(0)]
+    ends = [attempt(case, tmp_path / "case", form.is_model) for case in form.valid(0)[::3]]
     read = [outcome for outcome in ends if outcome.kind == READ]
     assert len(read) >= 0.75 * len(ends), ends
 
@@ -174,6 +178,7 @@ def watched(monkeypatch, what, numbers=(0, 1, 2), max_seconds=20.0):
         worker.start(lambda number: Trial(bad if number == 1 else CSV), list(numbers))
         while worker.is_busy:
             found |= dict(worker.poll())
+            time.sleep(0.005)
     finally:
         worker.close()
     assert found[0].kind == found[2].kind == READ
@@ -236,6 +241,7 @@ def broken(monkeypatch):
     reading(monkeypatch, raising(KeyError("lost")))
 
 
+@pytest.mark.slow
 def test_findings_are_counted_and_few_of_a_kind_are_kept(broken, tmp_path):
     counts = run(["broken"], files=20, keep=tmp_path)["broken"]
     assert counts.tried == counts.n_findings == counts.kinds[EXCEPTION] == 20
@@ -249,6 +255,7 @@ def test_findings_are_counted_and_few_of_a_kind_are_kept(broken, tmp_path):
     assert (kept[0] / "a.csv").exists()
 
 
+@pytest.mark.slow
 def test_the_command_shows_what_it_found(broken, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["fuzz", "broken", "csv", "--files", "5", "-o", str(tmp_path)])
     with pytest.raises(SystemExit) as end:

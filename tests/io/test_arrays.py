@@ -67,6 +67,7 @@ class TestNpz:
         np.savez(tmp_path / "a.npz", other=np.zeros((2, 2)), X=matrix)
         np.testing.assert_array_equal(read(tmp_path / "a.npz").X, matrix)
 
+    @pytest.mark.slow
     @settings(max_examples=40, deadline=None)
     @given(
         hnp.arrays(
@@ -170,9 +171,9 @@ BROKEN_NPZ = {
     "sparse, part missing": (npz(format=b"csr", shape=[3, 3], data=np.ones(3)), {}, ["not a valid sparse matrix"]),
     "sparse, unknown format": (sparse_npz(format=b"xyz"), {}, ["not a valid sparse matrix"]),
     "sparse, one dimension": (sparse_npz(shape=[3]), {}, ["not a valid sparse matrix"]),
-    "sparse, index too large": (sparse_npz(indices=[0, 1, 9]), {}, ["must be < 3"]),
+    "sparse, index too large": (sparse_npz(indices=[0, 1, 9]), {}, ["its indices holds 9, but there are 3 columns"]),
     "sparse, index below zero": (sparse_npz(indices=[0, 1, -1]), {}, ["not a valid sparse matrix"]),
-    "sparse, pointer decreases": (sparse_npz(indptr=[0, 1, 2, 0]), {}, ["index pointer decreases"]),
+    "sparse, pointer decreases": (sparse_npz(indptr=[0, 1, 2, 0]), {}, ["its indptr falls from 2 to 0 at place 3"]),
     "sparse, not finite": (sparse_npz(data=[1.0, np.nan, 1.0]), {}, ["row 2, column 2 is nan"]),
     "sparse, target without label file": (sparse_npz(), {"target": "y"}, ["no column 'y' for target", "--labels"]),
     "option of another format": (npz(X=X), {"row_names": "id"}, ["takes no row_names"]),
@@ -220,6 +221,7 @@ class TestMatrixMarket:
         else:
             assert_same_matrix(X, stored)
 
+    @pytest.mark.slow
     @settings(max_examples=40, deadline=None)
     @given(hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2), elements=st.integers(-9, 9).map(float)))
     def test_any_matrix_comes_back(self, tmp_path_factory, array):
@@ -316,6 +318,7 @@ class TestTransactions:
         assert table.item_names.tolist() == ["7", "bread", "milk"]
         assert_same_matrix(table.X, [[0, 1, 1], [1, 0, 1]])
 
+    @pytest.mark.slow
     @settings(max_examples=60, deadline=None)
     @given(st.lists(st.sets(st.integers(0, 10**20)), min_size=1).filter(any))
     def test_any_transactions_come_back(self, tmp_path_factory, baskets):

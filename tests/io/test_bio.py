@@ -73,8 +73,18 @@ def write_column(group, name, values):
         group[name] = values
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array], ids=["dense", "CSR", "CSC"])
-@pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("form", "dtype"),
+    [
+        (np.asarray, np.float32),
+        (np.asarray, bool),
+        (sp.csr_array, np.int64),
+        (sp.csr_array, bool),
+        (sp.csc_array, np.float32),
+        (sp.csc_array, np.int64),
+    ],
+)
 def test_matrix_of_an_anndata_file_comes_back(tmp_path, form, dtype):
     X = COUNTS.astype(dtype)
     table = read(write_h5ad(tmp_path / "cells.h5ad", form(X)))
@@ -92,6 +102,7 @@ def wide_pointers(file):
     file["X/indptr"] = pointers
 
 
+@pytest.mark.slow
 def test_pointers_of_more_bits_do_not_double_the_indices(tmp_path):
     path = write_h5ad(tmp_path / "cells.h5ad", sp.csr_array(COUNTS))
     with h5py.File(path, "a") as file:
@@ -102,6 +113,7 @@ def test_pointers_of_more_bits_do_not_double_the_indices(tmp_path):
     assert table.X.indices.dtype == table.X.indptr.dtype == np.int32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [2**32 + 9, -1, 2**62])
 def test_pointers_that_fit_no_smaller_type_are_refused_and_not_cut(tmp_path, end):
     path = write_h5ad(tmp_path / "cells.h5ad", sp.csr_array(COUNTS))
@@ -111,9 +123,20 @@ def test_pointers_that_fit_no_smaller_type_are_refused_and_not_cut(tmp_path, end
     assert "damaged" in refusal(path)
 
 
-@pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", ">i2", "|u1", "<i8"])
-@pytest.mark.parametrize("storage", [{}, {"chunks": (2, 2)}, {"compression": "gzip"}], ids=str)
-@pytest.mark.parametrize("userblock", [0, 512])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("dtype", "storage", "userblock"),
+    [
+        *((dtype, {}, 0) for dtype in ("<f8", ">f8", "<f4", ">i2", "|u1", "<i8")),
+        *((dtype, {"chunks": (2, 2)}, 0) for dtype in ("<f4", ">i2")),
+        *((dtype, {"compression": "gzip"}, 0) for dtype in (">f8", "|u1")),
+        (">f8", {}, 512),
+        ("|u1", {}, 512),
+        ("<i8", {"chunks": (2, 2)}, 512),
+        ("<f4", {"compression": "gzip"}, 512),
+    ],
+    ids=str,
+)
 def test_numbers_come_back_from_wherever_the_file_has_them(tmp_path, dtype, storage, userblock):
     path = write_h5ad(tmp_path / "cells.h5ad", X=None)
     with h5py.File(path) as file, h5py.File(tmp_path / "again.h5ad", "w", userblock_size=userblock) as again:
@@ -123,6 +146,7 @@ def test_numbers_come_back_from_wherever_the_file_has_them(tmp_path, dtype, stor
     np.testing.assert_array_equal(read(tmp_path / "again.h5ad").X, COUNTS)
 
 
+@pytest.mark.slow
 def test_numbers_of_a_width_that_numpy_does_not_have_come_back(tmp_path):
     path = write_h5ad(tmp_path / "cells.h5ad", X=None)
     narrow = h5py.h5t.STD_I16LE.copy()
@@ -134,6 +158,7 @@ def test_numbers_of_a_width_that_numpy_does_not_have_come_back(tmp_path):
     np.testing.assert_array_equal(read(path).X, COUNTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("column", "labels"),
     [
@@ -155,6 +180,7 @@ def test_labels_of_cells_come_back_however_they_are_stored(tmp_path, column, lab
     assert table.groups.tolist() == ["d1", "d1", "d2", "d2"]
 
 
+@pytest.mark.slow
 def test_categories_and_sparse_matrices_of_older_anndata_files_come_back(tmp_path):
     path = write_h5ad(tmp_path / "old.h5ad", sp.csr_array(COUNTS), obs={"tissue": TISSUES.codes})
     with h5py.File(path, "a") as file:
@@ -179,6 +205,7 @@ def test_cells_take_their_classes_from_a_label_file(tmp_path):
     assert table.groups.tolist() == ["d1", "d1", "d2", "d2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "column",
     [
@@ -246,6 +273,7 @@ BROKEN_H5AD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BROKEN_H5AD)
 def test_a_broken_anndata_file_is_refused(tmp_path, case):
     write, complaint = BROKEN_H5AD[case]
@@ -291,6 +319,7 @@ def write_vcf(path, content):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["calls.vcf", "calls.vcf.gz", "calls.bcf"])
 def test_carriers_of_every_allele_come_back(tmp_path, name):
     rng = np.random.default_rng(0)
@@ -387,6 +416,7 @@ BROKEN_VCF = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BROKEN_VCF)
 @pytest.mark.parametrize("suffix", [".vcf", ".vcf.gz"])
 def test_a_broken_vcf_file_is_refused(tmp_path, case, suffix, capfd):
@@ -440,6 +470,7 @@ def test_a_damaged_variant_file_is_refused(tmp_path, case, capfd):
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_no_way_to_cut_a_bgzip_file_off_goes_unnoticed(tmp_path):
     whole = write_vcf(tmp_path / "whole.vcf.gz", vcf(record("0/1", "0/0"))).read_bytes()
     path = tmp_path / "calls.vcf.gz"
@@ -467,6 +498,7 @@ def test_a_missing_library_is_named(tmp_path, monkeypatch, library, name):
 # ------------------------------------------------------------------------------------------- rows and items left out
 
 
+@pytest.mark.slow
 def test_cells_without_a_class_can_be_left_out(tmp_path):
     states = np.array(["on", "nan", "off", ""], dtype=object)
     path = write_h5ad(tmp_path / "cells.h5ad", obs={"state": states, "donor": np.array(list("abcd"), dtype=object)})

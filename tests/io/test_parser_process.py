@@ -159,6 +159,7 @@ def test_the_guard_ends_a_loop_and_spares_slow_progress():
     assert subprocess.run([sys.executable, "-c", loop + progress], timeout=120).returncode == 0
 
 
+@pytest.mark.slow
 @linux_only
 def test_the_guard_limits_memory():
     code = "from saltmine.parsers.guard import Guard\nguard = Guard(9, 300 << 20)\nguard.limit_memory()\n"
@@ -213,7 +214,8 @@ def test_whatever_is_damaged_ends_in_a_table_or_a_sentence(tmp_path, name, monke
     path = tmp_path / f"damaged{Path(name).suffix}"
     rng = np.random.default_rng(1)
     refused = []
-    for _ in range(60):
+    # A few of what ``make fuzz`` reads.
+    for _ in range(12):
         data = bytearray(whole)
         if path.suffix == ".bcf":
             # Under the checksum of the compression, which would tell.
@@ -225,10 +227,11 @@ def test_whatever_is_damaged_ends_in_a_table_or_a_sentence(tmp_path, name, monke
             read(path)
         except ReadError as error:
             refused.append(str(error))
-    assert len(refused) > 5
+    assert refused
     assert all(said.startswith(f"{path}") and "\n" not in said for said in refused)
 
 
+@pytest.mark.slow
 def test_what_is_in_another_file_is_not_read(tmp_path):
     h5py = pytest.importorskip("h5py")
     other = write_h5ad(tmp_path / "other.h5ad")
@@ -246,6 +249,7 @@ def test_what_is_in_another_file_is_not_read(tmp_path):
 # ------------------------------------------------------------------------------------------------------------- starting
 
 
+@pytest.mark.slow
 def test_another_interpreter_of_the_same_python_is_found(tmp_path, monkeypatch, started):
     path = write_vcf(tmp_path / "calls.vcf", vcf(record("0/1", "0/0")))
     for odd in ("", str(tmp_path / "no_such_python"), "/usr/bin/some-program"):
@@ -275,6 +279,7 @@ def test_a_program_that_starts_itself_again_does_not_do_so_for_ever(tmp_path, mo
     assert (len(table.notes), started) == (1, [])
 
 
+@pytest.mark.slow
 def test_a_large_process_starts_parsers_too(tmp_path):
     path = write_vcf(tmp_path / "calls.vcf", vcf(record("0/1", "0/0")))
     large = np.ones(400 << 20, dtype=np.uint8)
@@ -291,6 +296,7 @@ def test_nothing_of_the_current_folder_is_imported(tmp_path, monkeypatch):
     assert read(path).notes == ()
 
 
+@pytest.mark.slow
 def test_a_file_is_read_without_a_main_module_and_by_many_threads(tmp_path):
     path = write_vcf(tmp_path / "calls.vcf", vcf(record("0/1", "0/0")))
     code = "import saltmine, sys; from concurrent.futures import ThreadPoolExecutor as Threads; "

@@ -1,6 +1,7 @@
 """Files with which something went wrong once: each is read, or refused with one sentence. See fuzz/regressions.py."""
 
 import json
+import time
 
 import pytest
 
@@ -9,6 +10,7 @@ from fuzz.trial import READ, REFUSED
 from fuzz.worker import Trial, Worker
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", saved(), ids=lambda folder: folder.name)
 def test_what_went_wrong_once_goes_well(folder):
     case, form = load(folder)
@@ -16,9 +18,8 @@ def test_what_went_wrong_once_goes_well(folder):
     try:
         # As users have it, in a process that is watched: some of these files ended or stopped the whole process.
         worker.start(lambda number: Trial(case, form.is_model, thorough=True, apart=True), [0])
-        ended = []
-        while not ended:
-            ended = worker.poll()
+        while not (ended := worker.poll()):
+            time.sleep(0.005)
     finally:
         worker.close()
     [(_, outcome)] = ended

@@ -51,6 +51,7 @@ class TestCsv:
         assert table.row_names is None
         assert table.groups is None
 
+    @pytest.mark.slow
     @settings(max_examples=60, deadline=None)
     @given(st.data())
     def test_any_table_comes_back(self, tmp_path_factory, data):
@@ -197,6 +198,7 @@ class TestCsv:
     def test_numbers_may_head_a_table_with_row_names(self, written):
         assert read(written("genes.csv", ",7157,672\np1,1,0\np2,0,1\n")).item_names.tolist() == ["7157", "672"]
 
+    @pytest.mark.slow
     def test_one_column_has_one_type_however_large_the_file(self, tmp_path):
         # Enough rows for pandas to read the file in parts, of which only the last has text.
         n_rows = 400_000
@@ -358,6 +360,7 @@ class TestParquet:
         assert table.row_names.tolist() == ["a", "b", "c", "d"]
         assert table.shape == (4, 4)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("index", [range(4), range(7, 11), [0, 1, 2, 3], [0, 0, 1, 1]])
     def test_index_that_only_counts_or_repeats_names_nothing(self, tmp_path, shops, index):
         shops.index = index if isinstance(index, range) else pd.Index(index)
@@ -366,6 +369,7 @@ class TestParquet:
         assert table.row_names is None
         assert table.item_names.tolist() == ["bread", "colour", "price", "open"]
 
+    @pytest.mark.slow
     def test_index_of_two_columns(self, tmp_path, shops):
         shops.index = pd.MultiIndex.from_product([["p", "q"], [1, 2]], names=["patient", "sample"])
         shops.to_parquet(tmp_path / "shops.parquet")
@@ -373,6 +377,7 @@ class TestParquet:
         assert table.row_names.tolist() == ["p 1", "p 2", "q 1", "q 2"]
         assert table.shape == (4, 5)
 
+    @pytest.mark.slow
     def test_index_may_be_the_class_or_the_group(self, tmp_path, shops):
         shops.set_index("shop").to_parquet(tmp_path / "shops.parquet")
         assert read(tmp_path / "shops.parquet", target="shop").y.tolist() == shops["shop"].tolist()
@@ -384,6 +389,7 @@ class TestParquet:
         assert table.item_names.tolist() == ["0", "1"]
         assert table.y.tolist() == [0, 0, 1]
 
+    @pytest.mark.slow
     def test_categories_and_decimals(self, tmp_path):
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -403,6 +409,7 @@ class TestParquet:
         shops.to_parquet(tmp_path / "shops.parquet")
         assert read(tmp_path / "shops.parquet", labels=written("y.txt", "a\nb\nb\na\n")).y.tolist() == list("abba")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("column", "words"),
         [
@@ -427,6 +434,7 @@ class TestParquet:
         pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), path)
         assert "'a' is the name of two columns (1 and 2)" in refusal(path)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("damage", "options", "words"),
         [
@@ -458,6 +466,7 @@ class TestParquet:
         with pytest.raises(ImportError, match=r"pip install 'saltmine\[parquet\]'"):
             read(tmp_path / "a.parquet")
 
+    @pytest.mark.slow
     def test_no_columns(self, tmp_path):
         pd.DataFrame(index=["a", "b"]).to_parquet(tmp_path / "a.parquet")
         assert "no columns" in refusal(tmp_path / "a.parquet")

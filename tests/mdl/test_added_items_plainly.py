@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from saltmine import native
+from saltmine import _core
 from saltmine.mdl import added_items
 from saltmine.mdl.evidence import log_choices
 
@@ -103,11 +103,11 @@ def plain_test(cells, classes, added, strata, weights):
         yield min(max(log_p, -ways), 0.0)
         return
     for order in plain_orders(cells, classes, strata):
-        shuffled = native.shuffle_labels(classes[order], strata[order]).reshape(-1, len(order))
+        shuffled = _core.shuffle_labels(classes[order], strata[order]).reshape(-1, len(order))
         labels = np.empty_like(shuffled)
         labels[:, order] = shuffled
         scores = np.array([plain_score(cells, row, 0, weights, everything) for row in labels])
-        yield min(max(min(log_p, log(2) + native.log_tail_of_score(score, scores)), -ways), 0.0)
+        yield min(max(min(log_p, log(2) + _core.log_tail_of_score(score, scores)), -ways), 0.0)
 
 
 def few_kinds(seed):

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from scipy.stats import false_discovery_control, hypergeom
 
-from saltmine import native
+from saltmine import _core
 from saltmine.mdl.class_tests import (
     MAX_STRATA,
     Claims,
@@ -86,6 +86,7 @@ def test_with_many_hits_it_is_a_bound_from_above(figures):
         assert found >= np.log(p) - 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [2000, 6000])
 @pytest.mark.parametrize("groups", [1, 3])
 def test_the_bound_is_close_enough_to_be_of_use(rows, groups):
@@ -104,7 +105,7 @@ def test_the_bound_is_close_enough_to_be_of_use(rows, groups):
 
 def test_bounded_and_summed_agree_where_both_can_be_had():
     figures = [np.array(column) for column in ([60, 55], [100, 90], [150, 120], [400, 300])]
-    exact, bound = log_p_value(*figures), native.log_p_bound(*figures)
+    exact, bound = log_p_value(*figures), _core.log_p_bound(*figures)
     assert exact == pytest.approx(np.log(tail(*figures)))
     assert exact < bound < 0
 
@@ -135,7 +136,7 @@ def test_the_bound_is_the_best_of_chernoffs(seed, groups):
     hits = least + ((most - least) * rng.uniform(0.3, 1, groups)).astype(int)
     figures = hits, successes, trials, rows
     expected = sum(n * k / m for n, k, m in zip(successes, trials, rows, strict=True))
-    found = native.log_p_bound(*figures)
+    found = _core.log_p_bound(*figures)
     if expected + 0.01 < hits.sum() < most.sum():
         assert found == pytest.approx(chernoff(*figures), abs=1e-4)
         assert found >= np.log(tail(*figures)) - 1e-9
@@ -343,7 +344,7 @@ def test_counts_of_different_numbers_of_groups_are_refused():
     assert log_p_value(two, two, two, 2 * two) <= 0
     for wrong in range(4):
         figures = [three if k == wrong else two for k in range(4)]
-        with pytest.raises((TypeError, RuntimeError), match="different numbers of groups"):
+        with pytest.raises(ValueError, match="different numbers of groups"):
             log_p_value(*figures)
 
 

@@ -78,6 +78,7 @@ def test_differences_are_those_of_the_item(seed, c):
         assert difference(cells, i, some) == pytest.approx(plain_difference(cells, i, some), abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [30, 9])
 @pytest.mark.parametrize("c", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(6))

@@ -66,6 +66,7 @@ def test_new_data_gets_the_same_items(table):
     assert items.loc[0][items.loc[0]].index.tolist() == [prepare.get_feature_names_out()[3]]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=5, max_size=60).filter(lambda x: len(set(x)) > 4),
@@ -83,6 +84,7 @@ def test_every_number_is_in_one_interval_and_every_interval_has_one(numbers, bin
 NUMBERS = st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6, allow_subnormal=False)), min_size=5, max_size=60)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     NUMBERS.filter(lambda x: len(set(x) - {None}) > 4),
@@ -442,6 +444,7 @@ def test_matrices_need_no_preparing(planted):
         Prepare().fit(sp.csr_array(planted.X))
 
 
+@pytest.mark.slow
 def test_text_needs_no_pyarrow():
     """pandas holds text itself where pyarrow, an optional extra, is not installed."""
     code = (

@@ -150,6 +150,7 @@ def test_data_without_ones_have_a_report():
     assert data["frequent"] == []
 
 
+@pytest.mark.slow
 def test_data_without_classes(shop_model):
     X, shop = baskets()
     model = Primp(random_state=0).fit(X)
@@ -162,6 +163,7 @@ def test_data_without_classes(shop_model):
     assert [sum(pattern["usage"]) for pattern in split["patterns"]] == model.usage_counts_.sum(axis=0).tolist()
 
 
+@pytest.mark.slow
 def test_stability_is_shown_where_it_was_assessed(planted, fitted):
     assert payload(fitted)["refits"] is None
     model = CSalt(random_state=0).fit(planted.X, planted.y)
@@ -183,6 +185,7 @@ def test_every_number_fits_into_json(shop_model):
     assert data["patterns"][0]["gain"] is None
 
 
+@pytest.mark.slow
 def test_the_share_of_ones_that_patterns_cover(planted, fitted):
     for model, rows, labels in [(fitted, planted.X, planted.y), (baskets_model(), *baskets())]:
         rows = np.asarray(rows)
@@ -477,6 +480,7 @@ def test_single_items_of_classes_that_do_not_differ():
     assert 'id="items"' not in render(Primp(random_state=0).fit(rng.random((60, 20)) < 0.3))
 
 
+@pytest.mark.slow
 def test_the_glossary_says_that_tests_count_groups_where_there_are_any(shop_model):
     X, shop = baskets()
     customers = pd.Series(np.arange(400) // 2, name="customer")

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from saltmine import native
+from saltmine import _core
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.mdl.evidence import item_choices
@@ -76,7 +76,7 @@ def test_the_evidence_of_a_contrast_is_the_difference_less_the_choice():
         having = matrix[:, contrast.items].all(axis=1)
         counts = np.bincount(classes[having], minlength=2)
         codes = float(data.costs.codes[contrast.items].sum())
-        clearest = max(native.class_difference(counts, np.array([500, 500]), a) for a in (0, 1))
+        clearest = max(_core.class_difference(counts, np.array([500, 500]), a) for a in (0, 1))
         expected = clearest - item_choices(24, int(contrast.items.sum()), codes)
         assert contrast.evidence == pytest.approx(expected)
 
@@ -100,10 +100,10 @@ def test_growing_ends_where_no_item_makes_the_difference_clearer(seed):
     def evidence(items, a):
         counts = np.bincount(classes[matrix[:, items].all(axis=1)], minlength=2)
         codes = float(data.costs.codes[items].sum())
-        return native.class_difference(counts, np.array([500, 500]), a) - item_choices(10, len(items), codes)
+        return _core.class_difference(counts, np.array([500, 500]), a) - item_choices(10, len(items), codes)
 
     for pair in combinations(range(5), 2):
-        best, chosen = native.grow_contrast(data, data.columns, *pair, 0)
+        best, chosen = _core.grow_contrast(data, data.columns, *pair, 0)
         items = chosen.tolist()
         assert set(pair) <= set(items)
         assert best == pytest.approx(evidence(items, 0))
@@ -120,7 +120,7 @@ def test_the_difference_between_classes_is_that_of_two_rates():
         cells = np.stack([counts, sizes - counts, counts])[:, :, None]
         for a in range(3):
             expected = difference(cells, 0, np.arange(3) == a)
-            assert native.class_difference(counts, sizes, a) == pytest.approx(expected)
+            assert _core.class_difference(counts, sizes, a) == pytest.approx(expected)
 
 
 def test_contrasts_join_a_model_as_they_are():

@@ -17,6 +17,7 @@ def near_copies(seed, counts, n_items=40):
     return rows.astype(int), groups, rng.integers(2, size=len(counts))[groups]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [[10] * 60, [4] * 60 + [300], [1, 2, 3, 20] * 15], ids=["equal", "one", "unequal"])
 def test_near_copies_are_no_patterns_of_many(counts):
     shared = 0
@@ -42,6 +43,7 @@ def test_one_group_of_many_rows_is_no_typical_row():
         assert model.summary().patterns[s].groups == ["0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [Primp(random_state=0), Asso()])
 def test_labels_change_nothing_for_methods_without_classes(estimator):
     X, groups, y = near_copies(1, [5] * 40)

@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from saltmine import native
 from saltmine.data.binary_model import BinaryModel, repair_alterations
 from saltmine.data.bits import BitMatrix
 from saltmine.data.folding import Weights
@@ -128,7 +127,7 @@ def test_the_evidence_of_a_pattern_is_that_of_its_items_at_its_own_density(seed)
     some = rows & (np.random.default_rng(seed).random(135) < 0.5)
     assert case.local.together(0, some) == pytest.approx(evidence_of_pattern(case, some, carry))
     case.local.remove(0)
-    assert native.search_evidence_of(case.local._search, case.pack(rows), carry) == pytest.approx(expected)
+    assert case.local._search.evidence_of(case.pack(rows), carry) == pytest.approx(expected)
 
 
 def test_the_likelihood_ratio_of_any_cells_is_one_on_average_under_chance():

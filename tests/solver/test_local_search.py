@@ -153,6 +153,7 @@ def test_a_move_that_does_not_help_leaves_no_trace():
     assert_up_to_date(local)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(205,), (70, 135), (70, 5, 130)])
 @pytest.mark.parametrize("weighted", [True, False])
 def test_whatever_comes_and_goes_is_counted(sizes, weighted):
@@ -192,6 +193,7 @@ def test_whatever_comes_and_goes_is_counted(sizes, weighted):
     np.testing.assert_array_equal(local.errors, bits.item_counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [64, 65, 130])
 def test_there_may_be_more_classes_than_bits_in_a_word(n_classes):
     sizes = (3, *[2] * (n_classes - 2), 4)
@@ -298,6 +300,7 @@ def assert_threads_do_not_matter(bits, model, trim=False):
     return changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trim", [True, False])
 @pytest.mark.parametrize("sizes", [(205,), (70, 135), (70, 5, 130)])
 @pytest.mark.parametrize("seed", range(3))
@@ -317,6 +320,7 @@ def in_pieces(model, rng, k):
     return BinaryModel(X, V, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_number_of_threads_changes_no_move_on_planted_data(seed):
     """Most patterns are as they should be, so that several are tried in vain at once; the last ones are not."""
@@ -331,6 +335,7 @@ def test_the_number_of_threads_changes_no_move_on_planted_data(seed):
     assert assert_threads_do_not_matter(bits, in_pieces(fitted.model(), rng, 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_moves_behind_one_that_helped_are_tried_again_whatever_the_threads(seed):
     """After two tries in vain several patterns are tried at once, and two next to each other are not as they should."""
@@ -482,6 +487,7 @@ def test_large_classes_do_not_outweigh_a_small_one_and_many_not_one():
     assert cross_weights([7]).tolist() == [[0.0]]
 
 
+@pytest.mark.slow
 def test_the_evidence_of_a_fixed_pattern_is_rarely_high_by_chance():
     """Choices are paid for: of a pattern that was not chosen, the likelihood ratio itself is one on average."""
     rng = np.random.default_rng(0)

@@ -39,6 +39,7 @@ def test_planted_patterns_come_back(noise, largest):
         np.testing.assert_array_equal(class_rank(model), class_rank(planted))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[400], [60, 340], [100, 100, 100, 100]])
 def test_any_number_of_classes_and_any_share(sizes):
     planted = make_planted(300, sizes, rank=5, noise=0.05, random_state=2)
@@ -124,6 +125,7 @@ def frequent_items(seed, planted, n_frequent=12):
     return X, y, rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_frequent_items_alone_are_only_the_typical_row(seed):
     X, y, _ = frequent_items(seed, planted=False)
@@ -132,6 +134,7 @@ def test_frequent_items_alone_are_only_the_typical_row(seed):
         assert np.flatnonzero(model.components_[0]).tolist() == list(range(12))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_pattern_beside_frequent_items_is_found_without_them(seed):
     """The frequent items are as frequent in its rows as in all others: they are no part of it."""
@@ -164,6 +167,7 @@ def test_the_typical_row_comes_first_even_if_others_cover_more():
     assert (model.pattern_evidence_[1:] >= -np.log(model.alpha)).all()
 
 
+@pytest.mark.slow
 def test_what_a_class_adds_to_the_typical_row_does_not_make_it_a_pattern():
     """Items that most rows of one class have go with the typical row; those that all have show no more than before."""
     rng = np.random.default_rng(0)
@@ -179,6 +183,7 @@ def test_what_a_class_adds_to_the_typical_row_does_not_make_it_a_pattern():
     assert "; 1 class adds items to it." in Summary(model).headline
 
 
+@pytest.mark.slow
 def test_a_stricter_alpha_keeps_fewer_patterns_and_the_evidence_is_told():
     planted = make_planted(200, [150, 150], rank=9, noise=0.2, random_state=0)
     ranks = []
@@ -192,6 +197,7 @@ def test_a_stricter_alpha_keeps_fewer_patterns_and_the_evidence_is_told():
     assert ranks[2] < min(ranks[:2])
 
 
+@pytest.mark.slow
 def test_sparse_and_dense_input_find_the_same_in_clear_data():
     planted = make_planted(300, [200, 200], rank=4, noise=0.01, random_state=0)
     dense = CSalt(random_state=0).fit(planted.X, planted.y)
@@ -208,6 +214,7 @@ def test_restarts_keep_the_best_of_the_search():
     assert several.description_length_ <= one.description_length_ * 1.001
 
 
+@pytest.mark.slow
 def test_without_a_difference_between_classes_nothing_is_claimed(planted):
     """With shuffled labels the patterns of one class are found, and none is said to belong to a class."""
     y = np.random.default_rng(0).permutation(planted.y)
@@ -234,6 +241,7 @@ def test_lines_that_do_not_go_together_are_found_by_the_labels():
     assert shuffled.empty or set(shuffled["kind"]) == {"shared"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{"max_iter": 1}, {"max_iter": 7}, {"max_rank": 1}, {"tol": 0.0}])
 def test_short_runs_are_still_runs(planted, settings):
     model = CSalt(random_state=0, **settings).fit(planted.X, planted.y)
@@ -242,6 +250,7 @@ def test_short_runs_are_still_runs(planted, settings):
     assert model.n_components_ >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_items_of_a_typical_row_of_most_rows_are_in_no_other_pattern(seed):
     rng = np.random.default_rng(seed)
@@ -255,6 +264,7 @@ def test_items_of_a_typical_row_of_most_rows_are_in_no_other_pattern(seed):
     assert not (model.components_[0] & model.components_[1:]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_what_rows_settle_on_is_still_shown(seed):
     """Dense data, where rows have many ways to be described: every pattern is shown, or a typical row."""
@@ -274,6 +284,7 @@ def recovered(components, planted):
     return float((shared / np.maximum(either, 1)).max(axis=1).mean())
 
 
+@pytest.mark.slow
 def test_patterns_of_many_classes_are_found_with_and_without_alterations_in_the_relaxed_solve(monkeypatch):
     """Where all rows are one class to the relaxed solve, the description is hardly longer, also if rows share a lot."""
     lengths, found, merged = {}, {}, []
@@ -300,6 +311,7 @@ def test_patterns_of_many_classes_are_found_with_and_without_alterations_in_the_
         assert lengths[per_row, 0] < 1.02 * lengths[per_row, 1 << 30]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_classes_of_one_or_two_rows_do_no_harm(seed):
     planted = make_planted(120, [400, 400], 5, noise=0.02, random_state=seed)
@@ -332,6 +344,7 @@ def fit_with_threads(monkeypatch, X, y, kind=CSalt):
     return fits[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [CSalt, Primp])
 @pytest.mark.parametrize(("noise", "sizes"), [(0.02, [250, 250]), (0.15, [100, 150, 200])])
 def test_threads_find_the_same_planted_patterns(noise, sizes, kind, monkeypatch):
@@ -339,6 +352,7 @@ def test_threads_find_the_same_planted_patterns(noise, sizes, kind, monkeypatch)
     assert fit_with_threads(monkeypatch, planted.X, planted.y, kind).n_components_ > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_threads_find_the_same_where_rows_have_many_ways_to_be_described(seed, monkeypatch):
     rng = np.random.default_rng(seed)
@@ -347,6 +361,7 @@ def test_threads_find_the_same_where_rows_have_many_ways_to_be_described(seed, m
     fit_with_threads(monkeypatch, X, rng.integers(0, 3, 200))
 
 
+@pytest.mark.slow
 def test_threads_find_the_same_where_there_are_few_rows(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.random((30, 3500)) < 0.05, np.arange(30) % 2
@@ -356,6 +371,7 @@ def test_threads_find_the_same_where_there_are_few_rows(monkeypatch):
     assert fit_with_threads(monkeypatch, X, y).n_components_ >= 6
 
 
+@pytest.mark.slow
 def test_more_classes_than_bits_in_a_word(monkeypatch):
     """Seventy classes, half of them of few rows; the last has items of its own."""
     rng = np.random.default_rng(0)

@@ -42,6 +42,7 @@ def test_the_gain_of_an_alteration_is_what_f_loses_without_it(case):
     assert (np.isnan(model.alteration_gain_) == ~model.alterations_.any(axis=2)).all()
 
 
+@pytest.mark.slow
 def test_patterns_without_classes_have_gains_too(planted):
     model = Primp(random_state=0).fit(planted.X, planted.y)
     one_class = np.zeros(len(planted.X))

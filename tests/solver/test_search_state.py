@@ -86,10 +86,11 @@ def test_only_a_search_without_patterns_takes_a_state():
     bits, truth = planted_case()
     search = new_search(bits)
     search.add(truth)
-    with pytest.raises(TypeError, match="is not the state of a search in this data"):
+    with pytest.raises(ValueError, match=r"^This is not the state of a search in this data"):
         search.restore(search.state())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_no_state_of_other_words_harms_the_search(seed):
     bits, truth = planted_case()
@@ -107,7 +108,7 @@ def test_no_state_of_other_words_harms_the_search(seed):
         other = new_search(bits)
         try:
             other.restore(changed)
-        except TypeError:
+        except ValueError:
             refused += 1
         else:
             other.refit()

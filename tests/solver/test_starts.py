@@ -44,6 +44,7 @@ def test_fewer_starts_for_larger_data():
     assert counts[0] > counts[-1] == 1
 
 
+@pytest.mark.slow
 def test_starts_differ_and_do_not_depend_on_the_number_of_threads(data):
     one, *others = (run(data, n_threads) for n_threads in (1, 2, 3, 7))
     assert len(one) == len(SEEDS)
@@ -115,6 +116,7 @@ def test_without_time_there_is_the_first_as_far_as_it_came(data, n_threads):
     assert settings.deadline.was_over
 
 
+@pytest.mark.slow
 def test_starts_that_take_longer_than_there_is_time_are_left_out(data, monkeypatch):
     """The clock stands still but for the third start, which needs all of it."""
     now, begin = [0.0], Start.begin

@@ -149,6 +149,7 @@ def test_tall_fits_find_what_is_planted(monkeypatch):
     assert sampled.description_length_ < 1.002 * whole.description_length_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_given", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_the_model_does_not_depend_on_the_blocks(data, small_samples, cut, as_given):
     cells, labels = data
@@ -161,6 +162,7 @@ def test_the_model_does_not_depend_on_the_blocks(data, small_samples, cut, as_gi
     assert_same_figures(*fits)
 
 
+@pytest.mark.slow
 def test_a_class_may_be_missing_from_a_block(data, small_samples, cut):
     cells, labels = data
     cut(5)
@@ -184,6 +186,7 @@ def length_without(fitted, data, s, a=None):
     return metrics.description_length(*data, components, alterations, usage)
 
 
+@pytest.mark.slow
 def test_f_and_figures_are_those_of_the_model(data, small_samples, cut, in_blocks):
     cells, labels = data
     cut(3)
@@ -220,6 +223,7 @@ def test_f_and_figures_are_those_of_the_model(data, small_samples, cut, in_block
         np.testing.assert_array_equal(fitted.carrier_counts_[a], carriers[rows].sum(axis=0))
 
 
+@pytest.mark.slow
 def test_tables_are_those_of_a_fit_that_holds_all_rows(data, small_samples, cut, in_blocks):
     cells, labels = data
     cut(4)
@@ -236,6 +240,7 @@ def test_tables_are_those_of_a_fit_that_holds_all_rows(data, small_samples, cut,
     np.testing.assert_array_equal(fitted.usage_, whole.usage_)
 
 
+@pytest.mark.slow
 def test_identical_rows_use_the_same(data, small_samples, cut):
     cells, labels = data
     cut(5)
@@ -280,6 +285,7 @@ def test_frequent_items_are_only_the_typical_row(small_samples, kind):
     assert fitted.description_length_ < fitted.null_description_length_
 
 
+@pytest.mark.slow
 def test_the_typical_row_survives_beside_patterns(small_samples, cut):
     cells, labels, rows = frequent_items(planted=True)
     fits = []
@@ -297,6 +303,7 @@ def test_the_typical_row_survives_beside_patterns(small_samples, cut):
     assert fitted.description_length_ == pytest.approx(metrics.description_length(cells, labels, *parts), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_evidence_is_a_number_however_many_rows_show_it(small_samples):
     """A class adds two items to a pattern in all of 2000 rows, no other row has them: q is too small for a number."""
     rng = np.random.default_rng(0)
@@ -310,6 +317,7 @@ def test_evidence_is_a_number_however_many_rows_show_it(small_samples):
     assert (added["evidence"] > 700).all()
 
 
+@pytest.mark.slow
 def test_progress_goes_on_after_the_sample(data, small_samples):
     heard = []
     fitted = CSalt(random_state=0, callback=heard.append).fit(*data)
@@ -325,6 +333,7 @@ def test_data_without_ones(small_samples):
     assert fitted.description_length_ == 0
 
 
+@pytest.mark.slow
 def test_primp_takes_all_classes_for_one(data, small_samples, cut):
     cells, labels = data
     cut(5)
@@ -373,6 +382,7 @@ def start_of(local):
     return TallStart(np.array([local.carry(s) for s in on]), local.used[on].astype(float), local.errors, [])
 
 
+@pytest.mark.slow
 def test_a_tall_model_agrees_with_a_local_search_that_holds_all_rows(data, in_blocks):
     cells, labels = data[0][:, data[0].any(axis=0)], data[1]
     stacked, bits = bits_of(cells, labels)

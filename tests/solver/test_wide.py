@@ -92,6 +92,7 @@ def assert_valid(model, X, y):
     assert (np.nan_to_num(model.alteration_evidence_, nan=np.inf) >= -np.log(model.alpha)).all()
 
 
+@pytest.mark.slow
 def test_a_sample_is_enough_to_find_planted_patterns(planted, searches, monkeypatch):
     found = CSalt(random_state=0).fit(planted.X, planted.y)
     assert searches == [SAMPLE]
@@ -109,6 +110,7 @@ def with_chance(model, rng):
     return BinaryModel(X, np.concatenate([model.V, np.zeros((c, n, more), dtype=bool)], axis=2), Y)
 
 
+@pytest.mark.slow
 def test_scores_and_claims_are_those_of_the_same_patterns_in_memory(planted, monkeypatch):
     """Patterns that did not stay, as those of chance, are no claims that others were corrected for."""
     ranks = []
@@ -137,6 +139,7 @@ def test_scores_and_claims_are_those_of_the_same_patterns_in_memory(planted, mon
     assert np.isfinite(fitted.alteration_q_values_).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fold", [True, False])
 @pytest.mark.parametrize("kind", [CSalt, Primp])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
@@ -149,6 +152,7 @@ def test_a_model_of_all_items_agrees_with_the_data(planted, searches, form, kind
     assert_valid(model, X, y)
 
 
+@pytest.mark.slow
 def test_a_seed_gives_one_model_whatever_the_threads(planted, monkeypatch):
     X = with_odd_columns(planted)
     one, two = (CSalt(random_state=3).fit(X, planted.y) for _ in range(2))
@@ -196,6 +200,7 @@ def reordered(model, order):
     return Factors(model.components_[:, back], model.alterations_[:, :, back], model.usage_, model.row_labels_)
 
 
+@pytest.mark.slow
 def test_folding_only_spares_work(planted, searches):
     X = with_odd_columns(planted)
     folded, plain = (CSalt(random_state=0, fold=fold).fit(X, planted.y) for fold in (True, False))
@@ -214,6 +219,7 @@ def test_sparse_attributes_are_the_dense_ones(planted):
         np.testing.assert_array_equal(sparse.toarray(), dense)
 
 
+@pytest.mark.slow
 def test_tables_files_and_reports(planted, tmp_path):
     X = with_odd_columns(planted)
     names = [f"item {column}" for column in range(X.shape[1])]
@@ -239,6 +245,7 @@ def test_new_rows_of_planted_data_use_the_patterns_of_their_like(planted):
     assert (usage == model.usage_).mean() > 0.95
 
 
+@pytest.mark.slow
 def test_few_rows_that_share_exact_columns():
     """Groups of rows that have whole columns in common, as carriers of variants have, far more columns than rows."""
     rng = np.random.default_rng(0)
@@ -255,6 +262,7 @@ def test_few_rows_that_share_exact_columns():
         assert (model.components_[alike][0] & columns).sum() > 0.99 * columns.sum()
 
 
+@pytest.mark.slow
 def test_what_most_rows_have_hides_no_patterns(monkeypatch):
     """The typical row saves most, but shows nothing; not every start may end there."""
     take_samples_of(5000, monkeypatch)
@@ -276,6 +284,7 @@ def test_what_most_rows_have_hides_no_patterns(monkeypatch):
     assert common[:, typical].mean(axis=0).min() > 0.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [CSalt, Primp])
 def test_frequent_items_are_only_the_typical_row(searches, kind):
     """The sample shows who uses it, and all frequent items are in it, seen or not."""
@@ -292,6 +301,7 @@ def test_frequent_items_are_only_the_typical_row(searches, kind):
     assert_valid(model, X, y)
 
 
+@pytest.mark.slow
 def test_the_typical_row_survives_beside_patterns(searches):
     rng = np.random.default_rng(0)
     frequency = np.where(np.arange(1200) < 400, 0.9, 0.04)
@@ -362,6 +372,7 @@ def test_progress_never_goes_back():
     assert (np.diff(done) >= 0).all()
 
 
+@pytest.mark.slow
 def test_one_class_is_no_reason_to_alter(planted):
     y = np.zeros(len(planted.X), dtype=int)
     model = CSalt(random_state=0).fit(planted.X, y)
@@ -371,6 +382,7 @@ def test_one_class_is_no_reason_to_alter(planted):
     np.testing.assert_array_equal(primp.components_, model.components_)
 
 
+@pytest.mark.slow
 def test_labels_split_the_reporting_of_primp(planted):
     model = Primp(random_state=0).fit(planted.X, planted.y)
     alone = Primp(random_state=0).fit(planted.X)
@@ -380,6 +392,7 @@ def test_labels_split_the_reporting_of_primp(planted):
     assert len(model.usage_counts_) == 2
 
 
+@pytest.mark.slow
 def test_the_paper_s_algorithm_looks_at_everything(planted, searches):
     CSalt(algorithm="paper", random_state=0, max_rank=2, max_iter=50).fit(planted.X[:, :500], planted.y)
     assert searches == []

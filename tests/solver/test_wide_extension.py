@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import xlogy
 
-from saltmine import metrics, native
+from saltmine import _core, metrics
 from saltmine.data.binary_model import BinaryModel, drop_idle_parts, repair_alterations
 from saltmine.data.bits import BitMatrix
 from saltmine.data.folding import Weights
@@ -169,6 +169,7 @@ cases = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("seed", range(2))
 def test_what_blocks_add_up_to_is_what_the_whole_data_says(seed, sizes, rank, n_blocks, repeated, team):
@@ -231,6 +232,7 @@ def test_rows_are_weighed_as_by_the_local_search(sizes, rank, n_blocks, repeated
         np.testing.assert_allclose(gains[s], expected, atol=1e-8)
 
 
+@pytest.mark.slow
 @cases
 def test_every_part_has_the_evidence_of_the_local_search(sizes, rank, n_blocks, repeated, team):
     data = random_data(7, sizes, repeated=repeated, fold=repeated)
@@ -266,7 +268,7 @@ def lengths_of_items(block, plan):
         costs = costs._replace(weights=costs.weights[one], codes=costs.codes[one])
         sums = scoring.make_model_sums(rank, c)
         masks = np.ascontiguousarray(block.masks[:, one])
-        native.sum_items(block.data._replace(columns=block.data.columns[one], costs=costs), plan, masks, sums)
+        _core.sum_items(block.data._replace(columns=block.data.columns[one], costs=costs), plan, masks, sums)
         lengths.append(sums.code[2] + sums.code[1] * plan.log_total + sums.extra[plan.used.any(axis=1)].sum())
     return np.array(lengths)
 
@@ -276,6 +278,7 @@ def without_test(plan):
     return plan._replace(items=np.zeros_like(plan.items), log_total=8.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(90,), (40, 50), (30, 20, 40)])
 @pytest.mark.parametrize("alterations", [True, False])
 def test_no_choice_of_items_makes_the_description_longer(sizes, alterations, team):
@@ -355,6 +358,7 @@ def differs(ones, zeros, other_ones, other_zeros):
     return lengths[0] - lengths[1] - lengths[2] >= DIFFERENCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_typical", [0, 1, 3])
 @pytest.mark.parametrize("asks_evidence", [True, False])
 @pytest.mark.parametrize("sizes", [(60,), (30, 30)])
@@ -443,6 +447,7 @@ def run(fold, n_blocks, team, alterations=True):
     return wide, BinaryModel(model.X[data.item_of], model.V[:, data.item_of], model.Y[data.row_of]), bits, model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fold", [True, False])
 @pytest.mark.parametrize("n_blocks", [1, 2, 7])
 def test_neither_blocks_nor_folding_change_the_model(fold, n_blocks, team):

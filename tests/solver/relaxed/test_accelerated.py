@@ -128,6 +128,7 @@ def test_an_iteration_costs_two_products(small_data, team):
     assert operator.products == 2 * descent.n_iter + len(descent.history) == 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_threads_do_not_change_the_way(kind, monkeypatch):
     # Many panels of items, whose Gram matrices are added up.
@@ -144,6 +145,7 @@ def test_threads_do_not_change_the_way(kind, monkeypatch):
         np.testing.assert_array_equal(getattr(ends[0], name), getattr(ends[2], name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
 @pytest.mark.parametrize(("rank", "width"), [(1, 8), (7, 8), (8, 8), (9, 16), (30, 32)])
 def test_patterns_of_zeros_that_fill_up_change_nothing(kind, rank, width, team, monkeypatch):

@@ -41,6 +41,7 @@ def test_factors_stay_in_the_unit_interval_and_the_start_is_left_alone(problem):
         np.testing.assert_array_equal(factor, copy)
 
 
+@pytest.mark.slow
 def test_it_stops_when_the_mean_decrease_over_the_window_is_small_and_not_before(problem):
     objective, start = problem
     descent = palm(objective, start, check_every=1, tol=0.5)
@@ -80,6 +81,7 @@ def test_it_takes_the_steps_of_the_plain_transcription():
     assert len(times) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [dense, sparse])
 @pytest.mark.parametrize("alterations", [True, False])
 def test_folded_data_is_descended_like_the_unfolded(kind, alterations):

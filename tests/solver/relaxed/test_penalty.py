@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from saltmine.solver.relaxed.objective import binary_penalty, prox_binary
 
 
+@pytest.mark.slow
 @given(x=st.floats(-3, 4), step=st.floats(1e-6, 2))
 def test_prox_is_the_minimiser_on_a_grid(x, step):
     grid = np.linspace(0, 1, 2001)
