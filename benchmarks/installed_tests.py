@@ -25,12 +25,14 @@ def prepare(folder: Path, python: str, oldest: bool) -> tuple[Path, Path]:
     """Return the interpreter of the new environment, and the unpacked archive without the package."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    archive, wheel = build(ROOT, folder)
+    # A wheel of Python 3.11 is for that version alone, so the environment builds its own.
+    environment = make_environment(folder / "environment", python)
+    install(environment, "build")
+    archive, wheel = build(ROOT, folder, str(environment))
     tree = unpack(archive, folder / "archive")
     shutil.rmtree(tree / "src")
     constraints = folder / "constraints.txt"
     constraints.write_text("\n".join(oldest_versions() if oldest else []))
-    environment = make_environment(folder / "environment", python)
     install(environment, f"{wheel}[test,docs]", "-c", str(constraints))
     return environment, tree
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tarfile
+import tempfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -15,16 +16,21 @@ ROOT = Path(__file__).resolve().parents[1]
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 
 
-def build(source: Path, folder: Path, umask: int = -1) -> tuple[Path, Path]:
-    """Build both from a tree; return the archive and the wheel, and end the command where it lacks the library."""
-    command = [sys.executable, "-m", "build", "--sdist", "--wheel", "--outdir", str(folder), str(source)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, umask=umask)
+def build(source: Path, folder: Path, python: str = sys.executable, umask: int = -1) -> tuple[Path, Path]:
+    """Build both from a tree; return the archive and the wheel, and end the command where it lacks the compiled core.
+
+    The interpreter needs the package build. Nothing of other builds of the tree is used.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [python, "-m", "build", "--sdist", "--wheel", f"-Cbuild-dir={scratch}"]
+        command += ["--outdir", str(folder), str(source)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, umask=umask)
     if done.returncode:
         sys.exit(f"{done.stdout}\nThe build failed.")
     (archive,), (wheel,) = folder.glob("saltmine-*.tar.gz"), folder.glob("saltmine-*.whl")
-    libraries = [name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("saltmine/_native.")]
-    if len(libraries) != 1 or "-py3-none-" not in wheel.name or wheel.stem.endswith("-any"):
-        sys.exit(f"{wheel.name} must hold one compiled library and be for one platform; it holds {libraries}")
+    modules = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".so")]
+    if [name.split(".")[0] for name in modules] != ["saltmine/_core"] or wheel.stem.endswith("-any"):
+        sys.exit(f"{wheel.name} must hold one compiled module and be for one platform; it holds {modules}")
     return archive, wheel
 
 
@@ -52,7 +58,7 @@ def oldest_versions(pyproject: Path = ROOT / "pyproject.toml") -> list[str]:
 
     Examples
     --------
-    >>> [line for line in oldest_versions() if line.startswith("numpy")]
+    >>> [line for line in oldest_versions() if line.startswith("numpy==")]
     ['numpy==2.0']
     """
     project = tomllib.loads(pyproject.read_text("utf-8"))["project"]

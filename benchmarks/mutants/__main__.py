@@ -6,7 +6,7 @@
     python -m benchmarks.mutants --show -o benchmarks/results/mutants
 
 A mutant is the code with one small change: another comparison, sign, constant, argument or name. Python is changed by
-mutmut, which has to be installed; the C++ library by `benchmarks.mutants.cpp`. There are thousands, so a sample is
+mutmut, which has to be installed; the C++ sources by `benchmarks.mutants.cpp`. There are thousands, so a sample is
 drawn, and the share that the tests of the matching folder notice has a 95 % interval. Not all can be noticed: some
 changes alter nothing but speed, or nothing at all. What is not noticed is printed.
 
@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.mutants.cpp import try_native
+from benchmarks.mutants.cpp import try_cpp
 from benchmarks.mutants.groups import GROUPS, KILLED, SURVIVED, interval
 from benchmarks.mutants.python import try_python
 from benchmarks.parts import print_lines
@@ -31,7 +31,7 @@ from experiments.experiment import Row
 from experiments.store import commit
 from saltmine import __version__
 
-LANGUAGES = {"python": try_python, "c++": try_native}
+LANGUAGES = {"python": try_python, "c++": try_cpp}
 FILE, READ = "runs.jsonl", "read.json"
 #: What mutants alter that no test of results can notice.
 NO_RESULT = ("nothing", "speed", "text of an error")

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from saltmine import _core
+
 ROOT = Path(__file__).parents[2]
 KILLED, SURVIVED, INVALID = "killed", "survived", "not compiled"
-#: Files that a server of tests writes: how long each takes, and the functions of the library that all of them call.
-TIMES, CALLED = Path("times.json"), Path("called.json")
-#: The variable with the numbers of its pipes, for requests and for answers.
-PIPES = "SALTMINE_MUTANTS_PIPES"
+#: Folders that the tests need beside their own.
+COPIED = ("src", "core", "experiments", "benchmarks", "fuzz", "examples")
 #: Options of the tests.
 FAST = ["-m", "not slow and not cluster and not browser"]
+# Read whenever Python starts: an editable installation would lead all imports back to the project.
+_START = """import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if not type(finder).__name__.startswith("ScikitBuild")]
+"""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Sources in Python and in C++, and their tests; paths of the project."""
+    """Sources in Python, those in C++ in ``core/``, and their tests."""
 
     python: tuple[str, ...]
-    native: tuple[str, ...]
+    cpp: tuple[str, ...]
     tests: tuple[str, ...]
 
 
@@ -52,17 +57,22 @@ GROUPS = {
             "src/saltmine/solver/significance.py",
             "src/saltmine/solver/seeds.py",
         ),
-        ("model.cpp", "model.hpp", "search.cpp", "search_tests.cpp", "seeds.cpp", "fit.cpp", "weigh.hpp"),
+        ("model.cpp", "model.hpp", "search.cpp", "search_tests.cpp", "seeds.cpp", "fit.cpp", "kernels/weigh.hpp"),
         tuple(f"tests/solver/test_{name}.py" for name in _SEARCH_TESTS),
     ),
 }
 
 
-def copy_project(folder: Path) -> None:
-    """Copy what the tests need into a folder."""
-    for name in ("src", "tests", "native", "experiments", "benchmarks", "fuzz", "examples"):
+def copy_project(folder: Path) -> dict[str, str]:
+    """Copy what the tests need into a folder; return the variables with which Python takes the package from there."""
+    for name in (*COPIED, "tests"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "results", "findings"))
-    shutil.copy(ROOT / "pyproject.toml", folder)
+    for name in ("pyproject.toml", "CMakeLists.txt"):
+        shutil.copy(ROOT / name, folder)
+    shutil.copy(_core.__file__, folder / "src" / "saltmine")
+    (folder / "start").mkdir()
+    (folder / "start" / "sitecustomize.py").write_text(_START, "utf-8")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder / "start"), str(folder / "src")])}
 
 
 def interval(killed: int, tried: int) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.mutants.groups import FAST, GROUPS, KILLED, SURVIVED, copy_project
+from benchmarks.mutants.groups import COPIED, FAST, GROUPS, KILLED, SURVIVED, copy_project
 
 # Tests of what a fresh process imports see the imports of mutmut.
 _LEFT_OUT = ["tests/data/test_lazy.py::test_is_lazy_is_cheap_and_knows_what_is_not"]
@@ -49,7 +49,7 @@ def _configure(folder: Path, name: str) -> None:
     deselected = [option for test in _LEFT_OUT for option in ("--deselect", test)]
     settings = {
         "source_paths": list(GROUPS[name].python),
-        "also_copy": ["src", "native", "experiments", "benchmarks", "fuzz", "examples"],
+        "also_copy": list(COPIED),
         "pytest_add_cli_args_test_selection": list(GROUPS[name].tests),
         "pytest_add_cli_args": [*FAST, *deselected],
         # Tests leave threads behind, which a copy of their process would wait for.
@@ -64,8 +64,8 @@ def _configure(folder: Path, name: str) -> None:
 
 
 def _mutmut(folder: Path, *arguments: str) -> str:
-    # The changed code is found before the installed one; a path of the caller's would come before both.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    # The changed code is found before the installed one; a path with the code as it is would come before both.
+    environment = {**os.environ, "PYTHONPATH": str(folder / "start")}
     command = [sys.executable, "-m", "mutmut", *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace")
     if "failed to collect stats" in done.stdout or "No module named mutmut" in done.stderr:

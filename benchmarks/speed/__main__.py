@@ -8,7 +8,7 @@
 
 Parts:
 
-- build: compiling the library, as an installation does.
+- build: building a wheel, as an installation does; almost all of it is compiling the core.
 - first-fit: the first fits of a fresh installation, 120 x 100 and then 56 x 400,000, and loading in a later process.
 - nmf: a fit of 800 x 1000 planted cells against NMF, which is told the rank.
 - older: fits against an older revision. Both packages are loaded in one process, and the fits take turns.
@@ -43,7 +43,7 @@ from benchmarks.speed.whole_genome import whole_genome
 
 PARTS = {
     "build": Part(
-        "Compiling the library",
+        "Building a wheel",
         building,
         {"all sources": 3},
         {"all sources": 1},

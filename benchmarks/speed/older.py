@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -61,12 +62,21 @@ def older_package() -> Any:
 
 def unpack(revision: str, folder: Path) -> None:
     """Write the package as it was at `revision` into `folder`, as `saltmine_before`."""
-    parts = [name for name in ("src/saltmine", "native") if _git("ls-tree", "--name-only", revision, name)]
-    with tarfile.open(fileobj=BytesIO(_git("archive", revision, *parts))) as archive:
-        archive.extractall(folder, filter="data")
-    if "native" in parts:
-        subprocess.run([sys.executable, str(folder / "native" / "build.py")], check=True, stdout=subprocess.PIPE)
-    package = (folder / "src" / "saltmine").rename(folder / NAME)
+    tree = folder / "tree"
+    with tarfile.open(fileobj=BytesIO(_git("archive", revision))) as archive:
+        archive.extractall(tree, filter="data")
+    if (tree / "CMakeLists.txt").exists():
+        # Modules of one domain would share the classes of those that were loaded first.
+        environment = {**os.environ, "CXXFLAGS": f"{os.environ.get('CXXFLAGS', '')} -DNB_DOMAIN={NAME}"}
+        install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), str(tree)]
+        subprocess.run([sys.executable, *install], check=True, env=environment)
+    else:
+        # Older ones were built by a script, or compiled at the first fit.
+        if (tree / "native").exists():
+            subprocess.run([sys.executable, str(tree / "native" / "build.py")], check=True, stdout=subprocess.PIPE)
+        (tree / "src" / "saltmine").rename(folder / "saltmine")
+    shutil.rmtree(tree)
+    package = (folder / "saltmine").rename(folder / NAME)
     texts = {file: file.read_text("utf-8") for file in package.rglob("*.py")}
     # Numba tells tuples apart by the name of their class alone; those of the same name would take its slow path.
     tuples = {name for text in texts.values() for name in re.findall(r"^class (\w+)\(NamedTuple\)", text, re.MULTILINE)}

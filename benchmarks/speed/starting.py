@@ -1,4 +1,4 @@
-"""What comes before the second fit: building the library, loading it, and whatever is compiled at the first fit."""
+"""What comes before the second fit: building the core, loading it, and whatever is compiled at the first fit."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def first_fit(name: str, seed: int, data: Path) -> Row:
     "newer, small" leaves out the large fit.
     """
     which, _, small = name.partition(", ")
-    folder, package = (older_folder(), NAME) if which == "older" else (ROOT / "src", "saltmine")
+    path, package = (str(older_folder()), NAME) if which == "older" else ("", "saltmine")
     with tempfile.TemporaryDirectory() as scratch:
         large = [] if small else _write_large(Path(scratch), seed)
-        fresh, warm = (_run(folder, Path(scratch), [package, *files]) for files in (large, []))
+        fresh, warm = (_run(path, Path(scratch), [package, *files]) for files in (large, []))
     return {
         "first": round(fresh["first"][0], 3),
         "large": round(fresh["large"][0], 3) if large else None,
@@ -51,10 +51,10 @@ def _write_large(folder: Path, seed: int) -> list[str]:
     return [str(folder / "large.npz"), str(folder / "labels.npy")]
 
 
-def _run(folder: Path, scratch: Path, arguments: list[str]) -> dict[str, Any]:
+def _run(path: str, scratch: Path, arguments: list[str]) -> dict[str, Any]:
     cache = scratch / "compiled"
     cache.mkdir(exist_ok=True)
-    environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(cache)}
+    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(cache)}
     command = [sys.executable, str(FIRST_FIT), *arguments]
     done = subprocess.run(command, env=environment, cwd=scratch, capture_output=True, text=True)
     if done.returncode:
@@ -64,14 +64,15 @@ def _run(folder: Path, scratch: Path, arguments: list[str]) -> dict[str, Any]:
 
 
 def building(name: str, seed: int, data: Path) -> Row:
-    """Measure how long compiling all of the library takes, as an installation does."""
-    sources = ROOT / "native"
-    build = [sys.executable, str(sources / "build.py"), "--all"]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done, seconds = timed(lambda: subprocess.run(build, capture_output=True, text=True))
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    """Measure how long a wheel takes, as an installation builds it, when all that the build needs is installed."""
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", str(ROOT)]
+    with tempfile.TemporaryDirectory() as scratch:
+        build += ["--wheel-dir", scratch, f"-Cbuild-dir={scratch}/build"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done, seconds = timed(lambda: subprocess.run(build, capture_output=True, text=True))
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise SkipTask(done.stderr.strip().splitlines()[-1])
-    lines = sum(len(file.read_text("utf-8").splitlines()) for file in (*sources.glob("*.?pp"),))
+    lines = sum(len(file.read_text("utf-8").splitlines()) for file in (ROOT / "core").rglob("*.?pp"))
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"seconds": round(seconds, 2), "cpu_seconds": round(cpu, 2), "lines": lines}
