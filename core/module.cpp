@@ -8,7 +8,7 @@
 // One for each file with functions for Python.
 #define SALTMINE_FILES(with)                                                                                        \
     with(added_items) with(asso) with(bit_sets) with(class_tests) with(contrasts) with(diffnorm) with(encoding)      \
-    with(folding) with(groups) with(item_blocks) with(mdl) with(memory) with(row_blocks) with(scores) with(search_api) \
+    with(folding) with(groups) with(item_blocks) with(likelihood) with(mdl) with(memory) with(row_blocks) with(scores) with(search_api) \
     with(seeds) with(set_hits) with(sparse_kernels) with(step_kernels) with(swap)
 
 #define SALTMINE_DECLARE(file) void bind_##file(nb::module_& core);

@@ -1,0 +1,43 @@
+// What chance makes of a cell: logit p = item + stratum (+ offset of the item in a class), fitted to the open cells.
+#pragma once
+
+#include "store.hpp"
+
+namespace saltmine::likelihood {
+
+class Chance {
+public:
+    // Rows that the rate of an item in all classes counts for beside those of one; none: classes are alike.
+    Chance(const Store& store, double class_prior);
+
+    // Begin anew, as the strata have changed; items keep their rates.
+    void restart();
+
+    // Count the open cells of an item again.
+    void recount(Int i);
+    // Fit everything, or what belongs to one item, and tabulate it.
+    void fit(int sweeps);
+    void fit_item(Int i);
+
+    // Of an item, for every stratum.
+    const double* p(Int i) const { return p_.data() + i * n_strata_; }
+    const double* log_p(Int i) const { return log_p_.data() + i * n_strata_; }
+    const double* log_q(Int i) const { return log_q_.data() + i * n_strata_; }
+    const Count* counts(Int i) const { return counts_.data() + i * n_strata_; }
+    double rate(Int i) const { return rates_[i]; }
+
+private:
+    const Store& store_;
+    Int n_strata_;
+    double class_prior_;
+    std::vector<Count> counts_;                  // (n, strata)
+    Doubles items_, offsets_, shifts_, rates_;   // (n,), (n, classes), (strata,), (n,)
+    Doubles p_, log_p_, log_q_;                  // (n, strata)
+
+    double at(Int i, Int h) const { return items_[i] + offsets_[i * store_.n_classes + store_.class_of[h]] + shifts_[h]; }
+    void step_item(Int i);
+    void step_shifts();
+    void tabulate(Int i);
+};
+
+}  // namespace saltmine::likelihood

@@ -1,0 +1,392 @@
+#include "pattern.hpp"
+
+#include <algorithm>
+
+namespace saltmine::likelihood {
+namespace {
+
+// Rates of use in the rows of a stratum, of a class or of all, which are averaged.
+constexpr double RATES[] = {0.0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95};
+constexpr int N_RATES = 10;
+// Strengths of the evidence, which are averaged as well.
+constexpr double STRENGTHS[] = {0.2, 0.45, 0.65, 0.8, 0.92, 0.98};
+constexpr int N_STRENGTHS = 6;
+// The strength of an item is drawn to that of the pattern as by this many cells.
+constexpr double STRENGTH_PRIOR = 10.0;
+constexpr double WEAKEST = 0.05, STRONGEST = 0.995;
+constexpr Int FEWEST_ROWS = 3, FEWEST_ITEMS = 2;
+// Above these nats e^x is taken for e^x + 1.
+constexpr double MUCH = 30.0;
+
+// What chance makes of a cell without the part that a pattern explains, so that the item is as frequent as before.
+double without(double p, double rate, double strength) {
+    const double explained = rate * strength;
+    return std::max((p - explained) / (1 - explained), std::min(0.15 * p, 0.02));
+}
+
+double log_mean_exp(const double* values, Int n) {
+    const double most = *std::max_element(values, values + n);
+    double sum = 0;
+    for (Int k = 0; k < n; ++k) sum += std::exp(values[k] - most);
+    return most + std::log(sum / static_cast<double>(n));
+}
+
+double log_beta(double a, double b) { return log_gamma(a) + log_gamma(b) - log_gamma(a + b); }
+
+// Nats of ones and zeros whose rate is drawn from a distribution around that of the pattern.
+double nats_around(double ones, double zeros, double density, double prior) {
+    const double a = prior * density, b = prior * (1 - density);
+    return log_beta(ones + a, zeros + b) - log_beta(a, b);
+}
+
+}  // namespace
+
+Int count_class_items(const Pattern& pattern, Int n_classes) {
+    Int count = 0;
+    for (Int k = 0; k < pattern.size(); ++k) count += !pattern.is_shared(k, n_classes);
+    return count;
+}
+
+double subset_price(Int n_classes) {
+    return n_classes < 2 ? 0.0 : std::log(std::exp2(std::min<double>(n_classes, 30)) - 2) + 0.7;
+}
+
+double price_of_items(const Store& store, const Pattern& pattern) {
+    return item_choices(store.n_items, pattern.size(), std::numeric_limits<double>::infinity()) +
+           count_class_items(pattern, store.n_classes) * subset_price(store.n_classes);
+}
+
+Fitter::Fitter(const Store& store, const Chances& chances, bool alterations)
+    : store_(store), chances_(chances), alterations_(alterations && store.n_classes > 1) {}
+
+// What an item gains if some classes add it: those in which users have it more often than others of the class.
+double Fitter::alter(Int i, Int n_active, double prior, double density, double item_price, Added& added) const {
+    const Int c = store_.n_classes, n_strata = store_.n_strata();
+    const Chance& chance = chances_.of_classes;
+    Doubles ones(c), cells(c), expected(c), chance_nats(c);
+    for (Int h = 0; h < n_strata; ++h) {
+        const Int a = store_.class_of[h];
+        ones[a] += used_[h].ones;
+        cells[a] += used_[h].cells;
+        expected[a] += used_[h].cells * chance.p(i)[h];
+        chance_nats[a] += used_[h].ones * chance.log_p(i)[h] + (used_[h].cells - used_[h].ones) * chance.log_q(i)[h];
+    }
+    const auto nats = [&](Int a, double rate) {
+        return ones[a] * std::log(rate) + (cells[a] - ones[a]) * std::log1p(-rate) - chance_nats[a];
+    };
+    const auto rate_of = [&](double some_ones, double some_cells) {
+        return std::clamp((some_ones + prior * density) / (some_cells + prior), 0.03, 0.997);
+    };
+    double all_ones = 0, all_cells = 0, gain = -item_price - subset_price(n_active);
+    for (Int a = 0; a < c; ++a) {
+        added.in.resize(c);
+        added.in[a] = ones[a] > expected[a] && nats(a, rate_of(ones[a], cells[a])) > 0;
+        if (added.in[a]) all_ones += ones[a], all_cells += cells[a];
+    }
+    added.rate = rate_of(all_ones, all_cells);
+    const std::vector<char> was_in = added.in;
+    for (Int a = 0; a < c; ++a) {
+        const double here = added.in[a] ? nats(a, added.rate) : 0.0;
+        added.in[a] = here > 0;
+        gain += std::max(here, 0.0);
+    }
+    if (gain <= 0) return gain;
+    for (Int a = 0; a < c; ++a) {
+        if (!added.in[a]) all_ones -= ones[a] * was_in[a], all_cells -= cells[a] * was_in[a];
+    }
+    return gain + nats_around(all_ones, all_cells - all_ones, density, prior) - all_ones * std::log(added.rate) -
+           (all_cells - all_ones) * std::log1p(-added.rate);
+}
+
+// Items that gain more than they cost among the rows of the pattern; false if there are too few of them.
+bool Fitter::choose_items(Pattern& pattern, double density, bool first) {
+    const Int n = store_.n_items, c = store_.n_classes, n_strata = store_.n_strata();
+    const double size = std::max<double>(2, pattern.size());
+    const double item_price = std::max(0.2, std::log(std::max(n - size, 1.0) / size)) + 0.3;
+    std::vector<char> active(c, 0);
+    for (Int h = 0; h < n_strata; ++h) active[store_.class_of[h]] |= store_.count_rows(pattern.rows.data(), h) > 0;
+    const Int n_active = std::count(active.begin(), active.end(), 1);
+    const Doubles rates = use_rates(pattern);
+    const bool may_alter = alterations_ && n_active > 1;
+    Added added;
+    used_.resize(n_strata);
+    Pattern chosen;
+    Doubles gain(c), ones(c), cells(c);
+    std::vector<char> in(c);
+    for (Int i = 0; i < n; ++i) {
+        store_.count(i, pattern.rows.data(), used_.data());
+        const Chance& chance = chances_.of(pattern.within, true);
+        const double *p = chance.p(i), *log_p = chance.log_p(i), *log_q = chance.log_q(i);
+        const Count* all = chance.counts(i);
+        std::fill(ones.begin(), ones.end(), 0.0);
+        std::fill(cells.begin(), cells.end(), 0.0);
+        std::fill(gain.begin(), gain.end(), 0.0);
+        double expected = 0, rest_ones = 0, rest_cells = 0, rest_expected = 0, n_ones = 0, n_cells = 0;
+        for (Int h = 0; h < n_strata; ++h) {
+            const Int a = store_.class_of[h];
+            const double o = used_[h].ones, z = used_[h].cells - used_[h].ones;
+            ones[a] += o;
+            cells[a] += o + z;
+            gain[a] -= o * log_p[h] + z * log_q[h];
+            expected += (o + z) * p[h];
+            n_ones += o;
+            n_cells += o + z;
+            rest_ones += all[h].ones - o;
+            rest_cells += all[h].cells - o - z;
+            rest_expected += (all[h].cells - o - z) * p[h];
+        }
+        if (n_cells < 1 || n_ones <= expected) continue;
+        // The part of the item's ones that the pattern explains is taken out of chance in the other rows.
+        double rest_gain = 0;
+        if (rest_cells > 0 && rest_ones < rest_expected) {
+            const double mean = rest_expected / rest_cells;
+            const double rest = std::max((rest_ones + 0.5 * mean) / (rest_cells + 0.5), std::min(0.15 * mean, 0.02));
+            if (rest < mean) {
+                rest_gain = rest_ones * std::log(rest / mean) + (rest_cells - rest_ones) * std::log((1 - rest) / (1 - mean));
+            }
+        }
+        const double prior = first ? 1.0 : STRENGTH_PRIOR;
+        const auto rate_of = [&](double some_ones, double some_cells) {
+            return std::clamp((some_ones + prior * density) / (some_cells + prior), 0.03, 0.997);
+        };
+        double rate = rate_of(n_ones, n_cells), log_rate = std::log(rate), log_rest = std::log1p(-rate);
+        double best = rest_gain - item_price;
+        for (Int a = 0; a < c; ++a) best += gain[a] + ones[a] * log_rate + (cells[a] - ones[a]) * log_rest;
+        // The rate is known only to be near that of the pattern.
+        if (best > 0) best += nats_around(n_ones, n_cells - n_ones, density, prior) - n_ones * log_rate - (n_cells - n_ones) * log_rest;
+        bool is_shared = true;
+        std::fill(in.begin(), in.end(), 1);
+        if (may_alter) {
+            const double some = alter(i, n_active, prior, density, item_price, added);
+            if (some > best) {
+                best = some;
+                rate = added.rate;
+                in = added.in;
+                is_shared = false;
+            }
+        }
+        if (best <= 0) continue;
+        p = chances_.of(pattern.within, is_shared).p(i);
+        double base = 0, of_cells = 0;
+        for (Int h = 0; h < n_strata; ++h) {
+            if (!in[store_.class_of[h]] || !used_[h].cells) continue;
+            base += used_[h].cells * without(p[h], rates[h], density);
+            of_cells += used_[h].cells;
+        }
+        if (of_cells == 0) continue;
+        base /= of_cells;
+        if (rate <= base) continue;
+        chosen.items.push_back(i);
+        chosen.in_class.insert(chosen.in_class.end(), in.begin(), in.end());
+        chosen.strengths.push_back(std::clamp((rate - base) / (1 - base), WEAKEST, STRONGEST));
+    }
+    const Int n_shared = chosen.size() - count_class_items(chosen, c);
+    std::vector<Int> n_added(c, 0);
+    for (Int k = 0; k < chosen.size(); ++k) {
+        if (chosen.is_shared(k, c)) continue;
+        for (Int a = 0; a < c; ++a) n_added[a] += chosen.has(k, a, c);
+    }
+    const Int most = std::max_element(n_added.begin(), n_added.end()) - n_added.begin();
+    if (n_added[most] > n_shared) {
+        // Classes that share less than they add have patterns of their own.
+        for (Int h = 0; h < n_strata; ++h) {
+            if (store_.class_of[h] != most) std::fill_n(pattern.rows.begin() + store_.edges[h], store_.edges[h + 1] - store_.edges[h], 0);
+        }
+        if (store_.count_rows(pattern.rows.data()) < FEWEST_ROWS) return false;
+        return choose_items(pattern, density, first);
+    }
+    if (n_shared < FEWEST_ITEMS) return false;
+    chosen.rows = std::move(pattern.rows);
+    chosen.within = pattern.within;
+    pattern = std::move(chosen);
+    return true;
+}
+
+// What use is worth to every row, against not using: log p1 / p0 for ones, log(1 - strength) for zeros. What the open
+// cells of a stratum lose or gain at p0, against chance, is kept beside.
+void Fitter::weigh(const Pattern& pattern, const Doubles& strengths, const Doubles& rates) {
+    const Int k = pattern.size(), c = store_.n_classes;
+    // Strata, and with them the words, may have changed.
+    ratios_.resize(64 * store_.n_words);
+    unexplained_.assign(store_.n_strata(), 0.0);
+    if (!cells_.empty() && static_cast<Int>(cells_[0].size()) != store_.n_words) cells_.clear();
+    std::vector<const Chance*> chances(k);
+    Doubles log_miss(k);
+    for (Int s = 0; s < k; ++s) {
+        chances[s] = &chances_.of(pattern.within, pattern.is_shared(s, c));
+        log_miss[s] = std::log(1 - strengths[s]);
+    }
+    for (Int h = 0; h < store_.n_strata(); ++h) {
+        const Int begin = store_.edges[h], end = store_.edges[h + 1], a = store_.class_of[h];
+        double constant = 0;
+        terms_.clear();
+        for (Int s = 0; s < k; ++s) {
+            if (!pattern.has(s, a, c)) continue;
+            const Int i = pattern.items[s];
+            const Count& count = chances[s]->counts(i)[h];
+            const double p0 = without(chances[s]->p(i)[h], rates[h], strengths[s]), log_p0 = std::log(p0), zero = log_miss[s];
+            const double one = std::log(1 - (1 - p0) * (1 - strengths[s])) - log_p0;
+            unexplained_[h] += count.ones * (log_p0 - chances[s]->log_p(i)[h]) +
+                               (count.cells - count.ones) * (std::log(1 - p0) - chances[s]->log_q(i)[h]);
+            if (count.cells == store_.sizes[h]) {
+                constant += zero;
+                terms_.push_back({store_.column(i), nullptr, 0, one - zero});
+                continue;
+            }
+            while (static_cast<Int>(cells_.size()) < 2 * k) cells_.emplace_back(store_.n_words);
+            Words &ones = cells_[2 * s], &open = cells_[2 * s + 1];
+            for (Int w = begin; w < end; ++w) {
+                open[w] = store_.mask[w] & ~store_.closed_cells(i)[w];
+                ones[w] = open[w] & store_.column(i)[w];
+            }
+            terms_.push_back({ones.data(), nullptr, 0, one - zero});
+            terms_.push_back({open.data(), nullptr, 0, zero});
+        }
+        kernels->weigh_rows(terms_.data(), static_cast<Int>(terms_.size()), store_.mask.data(), begin, end, ratios_.data());
+        for (Int j = 64 * begin; j < 64 * end; ++j) ratios_[j] += constant;
+    }
+}
+
+// Rates of use of the strata, drawn to those of the class, and these to those of all rows.
+Doubles Fitter::use_rates(const Pattern& pattern) const {
+    const Int c = store_.n_classes, n_strata = store_.n_strata();
+    Doubles used(n_strata), of_class(c), size(c), rates(n_strata);
+    double all = 0, rows = 0;
+    for (Int h = 0; h < n_strata; ++h) {
+        used[h] = store_.count_rows(pattern.rows.data(), h);
+        of_class[store_.class_of[h]] += used[h];
+        size[store_.class_of[h]] += store_.sizes[h];
+        all += used[h];
+        rows += store_.sizes[h];
+    }
+    const double share = (all + 0.5) / (rows + 1);
+    for (Int h = 0; h < n_strata; ++h) {
+        const Int a = store_.class_of[h];
+        const double rate = (of_class[a] + 2 * share) / (size[a] + 2);
+        rates[h] = (used[h] + 4 * rate) / (store_.sizes[h] + 4);
+    }
+    return rates;
+}
+
+// Rows whose posterior probability of use is above one half.
+void Fitter::choose_rows(Pattern& pattern, const Doubles& rates) {
+    weigh(pattern, pattern.strengths, rates);
+    for (Int h = 0; h < store_.n_strata(); ++h) {
+        const double least = -logit(rates[h]);
+        for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) {
+            Word rows = 0;
+            for (Int b = 0; b < 64; ++b) rows |= static_cast<Word>(ratios_[64 * w + b] > least) << b;
+            pattern.rows[w] = rows & store_.mask[w];
+        }
+    }
+}
+
+// The logarithm of 1 - rate + rate exp(ratio), added up over the rows of a stratum.
+double Fitter::sum_rows(Int h, double rate) const {
+    double sum = 0, product = 1;
+    int pending = 0;
+    for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) {
+        for (Word left = store_.mask[w]; left; left &= left - 1) {
+            const double ratio = ratios_[64 * w + lowest_one(left)];
+            if (ratio > MUCH) {
+                sum += ratio + std::log(rate);
+                continue;
+            }
+            product *= 1 + rate * (std::exp(ratio) - 1);
+            if (++pending < 8) continue;
+            sum += std::log(product);
+            product = 1;
+            pending = 0;
+        }
+    }
+    return sum + std::log(product);
+}
+
+// Log-likelihood ratios against chance with rows summed out, of every stratum and rate.
+Doubles Fitter::sum_rates(const Pattern& pattern, const Doubles& strengths) {
+    const Int n_strata = store_.n_strata();
+    Doubles sums(n_strata * N_RATES, 0.0);
+    for (int t = 1; t < N_RATES; ++t) {
+        weigh(pattern, strengths, Doubles(n_strata, RATES[t]));
+        for (Int h = 0; h < n_strata; ++h) {
+            sums[h * N_RATES + t] = sum_rows(h, RATES[t]) + unexplained_[h];
+        }
+    }
+    return sums;
+}
+
+// The rate of every stratum that its rows speak for.
+Doubles Fitter::best_rates(const Doubles& sums) const {
+    Doubles rates;
+    for (Int h = 0; h < store_.n_strata(); ++h) {
+        const double* of_rates = sums.data() + h * N_RATES;
+        rates.push_back(std::max(RATES[std::max_element(of_rates, of_rates + N_RATES) - of_rates], 0.001));
+    }
+    return rates;
+}
+
+// The logarithm of the mean of three likelihoods, with rates averaged for all rows, for each class, and for each
+// stratum; the sums are of strata and rates.
+double Fitter::average(const Doubles& sums) const {
+    const Int n_strata = store_.n_strata(), c = store_.n_classes;
+    double levels[3] = {0, 0, 0}, all[N_RATES] = {};
+    Doubles of_class(c * N_RATES);
+    for (Int h = 0; h < n_strata; ++h) {
+        levels[2] += log_mean_exp(sums.data() + h * N_RATES, N_RATES);
+        for (int t = 0; t < N_RATES; ++t) {
+            all[t] += sums[h * N_RATES + t];
+            of_class[store_.class_of[h] * N_RATES + t] += sums[h * N_RATES + t];
+        }
+    }
+    levels[0] = log_mean_exp(all, N_RATES);
+    for (Int a = 0; a < c; ++a) levels[1] += log_mean_exp(of_class.data() + a * N_RATES, N_RATES);
+    return log_mean_exp(levels, 3);
+}
+
+double Fitter::evidence(const Pattern& pattern) {
+    // Leaving terms of a mean of likelihoods out makes it smaller: only strengths near that of the pattern are tried.
+    double mean = 0;
+    for (double strength : pattern.strengths) mean += strength / static_cast<double>(pattern.size());
+    const Int above = std::upper_bound(STRENGTHS, STRENGTHS + N_STRENGTHS, mean) - STRENGTHS, first = std::max<Int>(above - 2, 0);
+    Doubles values;
+    for (Int k = first; k < std::min<Int>(first + 3, N_STRENGTHS); ++k) {
+        values.push_back(average(sum_rates(pattern, Doubles(pattern.size(), STRENGTHS[k]))));
+    }
+    const double tried = static_cast<double>(values.size());
+    return log_mean_exp(values.data(), static_cast<Int>(values.size())) + std::log(tried / N_STRENGTHS) -
+           price_of_items(store_, pattern);
+}
+
+bool Fitter::fit(Pattern& pattern, int turns) {
+    bool first = true;
+    double density = 0.7;
+    if (pattern.rows.empty()) {
+        pattern.rows.assign(store_.n_words, 0);
+        pattern.strengths.assign(pattern.size(), 0.65);
+        pattern.in_class.assign(pattern.size() * store_.n_classes, 1);
+        choose_rows(pattern, best_rates(sum_rates(pattern, pattern.strengths)));
+    }
+    for (int turn = 0; turn < turns; ++turn) {
+        if (store_.count_rows(pattern.rows.data()) < FEWEST_ROWS) return false;
+        const std::vector<Int> items = pattern.items;
+        const std::vector<char> in_class = pattern.in_class;
+        const Words rows = pattern.rows;
+        if (!choose_items(pattern, density, first)) return false;
+        first = false;
+        choose_rows(pattern, use_rates(pattern));
+        density = 0;
+        for (double strength : pattern.strengths) density += strength / static_cast<double>(pattern.size());
+        density = std::clamp(density, WEAKEST, STRONGEST);
+        const bool same = pattern.items == items && pattern.in_class == in_class && pattern.rows == rows;
+        if (!same && turn + 1 < turns) continue;
+        // Rates of use may be stuck where a stratum has none, or all, of its rows.
+        const Words before = pattern.rows;
+        const Doubles sums = sum_rates(pattern, pattern.strengths);
+        pattern.value = average(sums) - price_of_items(store_, pattern) - 0.5 * pattern.size();
+        choose_rows(pattern, best_rates(sums));
+        if (pattern.rows == before) break;
+    }
+    return store_.count_rows(pattern.rows.data()) >= FEWEST_ROWS;
+}
+
+}  // namespace saltmine::likelihood

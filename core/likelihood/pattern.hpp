@@ -1,0 +1,79 @@
+// A pattern, how it is fitted to the open cells, and what speaks for it.
+#pragma once
+
+#include <limits>
+
+#include "chance.hpp"
+
+namespace saltmine::likelihood {
+
+struct Pattern {
+    std::vector<Int> items;      // rising
+    std::vector<char> in_class;  // (items, classes): whether an item belongs to it in the rows of a class
+    Words rows;                  // that use it
+    Doubles strengths;           // (items,): probability of a one where chance gives none
+    bool within = true;          // whether its items go together within classes, or only as classes differ
+    double value = -std::numeric_limits<double>::infinity();
+
+    Int size() const { return static_cast<Int>(items.size()); }
+    bool has(Int k, Int a, Int n_classes) const { return in_class[k * n_classes + a] != 0; }
+    bool is_shared(Int k, Int n_classes) const {
+        for (Int a = 0; a < n_classes; ++a) {
+            if (!has(k, a, n_classes)) return false;
+        }
+        return true;
+    }
+};
+
+// Items of a pattern that the classes do not share.
+Int count_class_items(const Pattern& pattern, Int n_classes);
+
+// What the choice of the items costs, in nats.
+double price_of_items(const Store& store, const Pattern& pattern);
+
+// What chance makes of items that classes share, and of those that a class adds: these have to be more frequent in rows
+// that use the pattern than in others of the same class.
+struct Chances {
+    Chance of_all, of_classes;
+
+    const Chance& of(bool within, bool shared) const { return shared && !within ? of_all : of_classes; }
+};
+
+// Fits patterns to the open cells of a store; one for each thread.
+class Fitter {
+public:
+    Fitter(const Store& store, const Chances& chances, bool alterations);
+
+    // Turns of items and rows until nothing changes; false if less than two items or three rows are left. The start
+    // has rows, or items if it has no rows.
+    bool fit(Pattern& pattern, int turns);
+    // Logarithm of an e-value, less the price of the items: strengths are averaged over a grid that no data chooses.
+    double evidence(const Pattern& pattern);
+
+private:
+    const Store& store_;
+    const Chances& chances_;
+    bool alterations_;
+    std::vector<Count> used_;
+    Doubles ratios_;       // 64 for every word
+    Doubles unexplained_;  // (strata,)
+    std::vector<Term> terms_;
+    std::vector<Words> cells_;  // scratch, two for every item
+
+    // Classes that add an item to a pattern, and how often their users have it.
+    struct Added {
+        std::vector<char> in;
+        double rate = 0;
+    };
+    double alter(Int i, Int n_active, double prior, double density, double item_price, Added& added) const;
+    bool choose_items(Pattern& pattern, double density, bool first);
+    void choose_rows(Pattern& pattern, const Doubles& rates);
+    void weigh(const Pattern& pattern, const Doubles& strengths, const Doubles& rates);
+    double sum_rows(Int h, double rate) const;
+    Doubles sum_rates(const Pattern& pattern, const Doubles& strengths);
+    Doubles best_rates(const Doubles& sums) const;
+    double average(const Doubles& sums) const;
+    Doubles use_rates(const Pattern& pattern) const;
+};
+
+}  // namespace saltmine::likelihood

@@ -1,0 +1,277 @@
+#include "search.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace saltmine::likelihood {
+namespace {
+
+constexpr int FIRST_TURNS = 5, TURNS = 12, SWEEPS = 3, ROUNDS = 4, SHIFTS = 4;
+constexpr std::size_t BATCH = 8;
+
+bool is_better(const Pattern& one, const Pattern& other) {
+    if (one.value != other.value) return one.value > other.value;
+    return one.items < other.items;
+}
+
+}  // namespace
+
+Search::Search(Store store, Options options)
+    : store_(std::move(store)), options_(options), chances_{{store_, 0.0}, {store_, options.class_prior}}, team_(options.n_threads) {
+    fit_chance(20);
+}
+
+void Search::fit_chance(int sweeps) {
+    chances_.of_all.fit(sweeps);
+    chances_.of_classes.fit(sweeps);
+}
+
+void Search::close(const std::vector<Int>& items) {
+    const Int c = store_.n_classes, n_words = store_.n_words;
+    for (Int i : items) {
+        Word* closed = store_.closed_cells(i);
+        std::fill_n(closed, n_words, Word{0});
+        if (!store_.unobserved.empty()) std::copy_n(store_.unobserved.data() + i * n_words, n_words, closed);
+        for (const Pattern& pattern : patterns_) {
+            auto at = std::lower_bound(pattern.items.begin(), pattern.items.end(), i);
+            if (at == pattern.items.end() || *at != i) continue;
+            const Int k = at - pattern.items.begin();
+            for (Int h = 0; h < store_.n_strata(); ++h) {
+                if (!pattern.has(k, store_.class_of[h], c)) continue;
+                for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) closed[w] |= pattern.rows[w];
+            }
+        }
+        chances_.of_all.fit_item(i);
+        chances_.of_classes.fit_item(i);
+    }
+}
+
+void Search::add(Pattern pattern) {
+    const std::vector<Int> items = pattern.items;
+    patterns_.push_back(std::move(pattern));
+    close(items);
+}
+
+Pattern Search::take(std::size_t s) {
+    Pattern taken = std::move(patterns_[s]);
+    patterns_.erase(patterns_.begin() + static_cast<std::ptrdiff_t>(s));
+    close(taken.items);
+    return taken;
+}
+
+// Fit starts, some at a time, and leave out those that lead where others have led; the best is first.
+std::vector<Pattern> Search::fit_all(std::vector<Pattern> starts, int turns) {
+    std::vector<Pattern> found;
+    std::set<std::vector<Int>> seen;
+    std::size_t begin = 0;
+    while (begin < starts.size()) {
+        std::vector<std::size_t> batch;
+        for (; begin < starts.size() && batch.size() < BATCH; ++begin) {
+            if (!is_led(starts[begin], found)) batch.push_back(begin);
+        }
+        std::vector<char> fitted(batch.size(), 0);
+        std::atomic<std::size_t> next{0};
+        team_.run([&](Int thread) {
+            Fitter fitter(store_, chances_, options_.alterations);
+            for (std::size_t k = next++; k < batch.size(); k = next++) {
+                Pattern& start = starts[batch[k]];
+                fitted[k] = fitter.fit(start, turns) && start.value > options_.least;
+                if (thread == 0) watch_.look();
+            }
+        });
+        for (std::size_t k = 0; k < batch.size(); ++k) {
+            if (fitted[k] && seen.insert(starts[batch[k]].items).second) found.push_back(std::move(starts[batch[k]]));
+        }
+    }
+    std::sort(found.begin(), found.end(), is_better);
+    return found;
+}
+
+// Whether a start is part of a pattern that was found: its items, or most of its rows.
+bool Search::is_led(const Pattern& start, const std::vector<Pattern>& found) const {
+    for (const Pattern& pattern : found) {
+        if (start.rows.empty()) {
+            if (std::includes(pattern.items.begin(), pattern.items.end(), start.items.begin(), start.items.end())) return true;
+            continue;
+        }
+        Int both = 0, rows = 0;
+        for (Int w = 0; w < store_.n_words; ++w) {
+            both += count_ones(start.rows[w] & pattern.rows[w]);
+            rows += count_ones(start.rows[w]);
+        }
+        const Int used = store_.count_rows(pattern.rows.data());
+        if (2 * both > std::min(rows, used)) return true;
+    }
+    return false;
+}
+
+// Strata by what the patterns leave open.
+void Search::stratify(std::vector<Pattern>& others) {
+    std::vector<Words*> sets;
+    for (Pattern& pattern : patterns_) sets.push_back(&pattern.rows);
+    for (Pattern& pattern : others) sets.push_back(&pattern.rows);
+    store_.stratify(sets);
+    chances_.of_all.restart();
+    chances_.of_classes.restart();
+    fit_chance(SHIFTS);
+}
+
+// Add the best of what is found from new starts, one after the other; whether there were any.
+bool Search::grow(bool within) {
+    std::vector<Pattern> starts = find_starts(store_, chances_.of(within, true));
+    for (Pattern& start : starts) start.within = within;
+    std::vector<Pattern> queue = fit_all(std::move(starts), FIRST_TURNS);
+    Fitter fitter(store_, chances_, options_.alterations);
+    std::size_t version = 0, before = patterns_.size();
+    std::vector<std::size_t> versions(queue.size(), 0);
+    // A candidate that was fitted before the last pattern was added is fitted again before it is believed.
+    while (!queue.empty() && static_cast<Int>(patterns_.size()) < options_.max_patterns) {
+        watch_.look();
+        if (versions.front() == version) {
+            add(std::move(queue.front()));
+            queue.erase(queue.begin());
+            versions.erase(versions.begin());
+            ++version;
+            continue;
+        }
+        Pattern candidate = std::move(queue.front());
+        queue.erase(queue.begin());
+        versions.erase(versions.begin());
+        if (!fitter.fit(candidate, TURNS) || candidate.value <= options_.least) continue;
+        const auto at = std::lower_bound(queue.begin(), queue.end(), candidate, is_better);
+        versions.insert(versions.begin() + (at - queue.begin()), version);
+        queue.insert(at, std::move(candidate));
+    }
+    return patterns_.size() > before;
+}
+
+// Fit every pattern again, given all others; whether something has changed.
+bool Search::refit() {
+    bool changed = false;
+    Fitter fitter(store_, chances_, options_.alterations);
+    std::vector<std::vector<Int>> before;
+    for (const Pattern& pattern : patterns_) before.push_back(pattern.items);
+    for (std::size_t left = patterns_.size(); left > 0; --left) {
+        watch_.look();
+        Pattern pattern = take(0);
+        const std::vector<Int> items = pattern.items;
+        const bool fits = fitter.fit(pattern, TURNS) && pattern.value > options_.least;
+        changed |= !fits || pattern.items != items;
+        if (fits) add(std::move(pattern));
+    }
+    fit_chance(2);
+    return changed;
+}
+
+// Replace two patterns by one that gains more than both.
+bool Search::merge() {
+    bool changed = false;
+    Fitter fitter(store_, chances_, options_.alterations);
+    for (std::size_t s = 0; s < patterns_.size(); ++s) {
+        for (std::size_t t = s + 1; t < patterns_.size(); ++t) {
+            const Pattern &one = patterns_[s], &other = patterns_[t];
+            Int both = 0, least = std::min(store_.count_rows(one.rows.data()), store_.count_rows(other.rows.data()));
+            for (Int w = 0; w < store_.n_words; ++w) both += count_ones(one.rows[w] & other.rows[w]);
+            std::vector<Int> common;
+            std::set_intersection(one.items.begin(), one.items.end(), other.items.begin(), other.items.end(),
+                                  std::back_inserter(common));
+            const Int fewest = std::min(one.size(), other.size());
+            if (2 * both < least && 2 * static_cast<Int>(common.size()) < fewest) continue;
+            watch_.look();
+            Pattern second = take(t), first = take(s);
+            // Both again, given the rest, in turn.
+            fitter.fit(first, TURNS);
+            add(first);
+            const bool fits = fitter.fit(second, TURNS);
+            const double apart = first.value + (fits ? std::max(second.value, 0.0) : 0.0);
+            take(patterns_.size() - 1);
+            Pattern merged;
+            merged.within = first.within && second.within;
+            merged.rows = first.rows;
+            for (Int w = 0; w < store_.n_words; ++w) {
+                merged.rows[w] |= second.rows[w];
+            }
+            if (fitter.fit(merged, TURNS) && merged.value > apart) {
+                patterns_.insert(patterns_.begin() + static_cast<std::ptrdiff_t>(s), merged);
+                close(merged.items);
+                changed = true;
+                t = s;
+                continue;
+            }
+            patterns_.insert(patterns_.begin() + static_cast<std::ptrdiff_t>(s), first);
+            close(first.items);
+            if (fits && second.value > options_.least) {
+                patterns_.insert(patterns_.begin() + static_cast<std::ptrdiff_t>(t), second);
+                close(second.items);
+            } else {
+                changed = true;
+                --t;
+            }
+        }
+    }
+    return changed;
+}
+
+// Keep the patterns that pass, each given those before it: the one with the largest evidence is first.
+void Search::test() {
+    std::vector<Pattern> left = std::move(patterns_);
+    patterns_.clear();
+    evidence_.clear();
+    std::set<Int> items;
+    for (const Pattern& pattern : left) items.insert(pattern.items.begin(), pattern.items.end());
+    close({items.begin(), items.end()});
+    stratify(left);
+    // What a pattern shows falls, as a rule, as others explain its cells: only the first is looked at again.
+    using Shown = std::pair<double, std::size_t>;
+    std::vector<Shown> queue(left.size());
+    std::atomic<std::size_t> next{0};
+    team_.run([&](Int) {
+        Fitter fitter(store_, chances_, options_.alterations);
+        for (std::size_t k = next++; k < left.size(); k = next++) queue[k] = {-fitter.evidence(left[k]), k};
+    });
+    std::sort(queue.begin(), queue.end());
+    Fitter fitter(store_, chances_, options_.alterations);
+    std::size_t known = queue.size();
+    while (!queue.empty()) {
+        watch_.look();
+        auto [shown, k] = queue.front();
+        queue.erase(queue.begin());
+        if (known != k && !patterns_.empty()) {
+            shown = -fitter.evidence(left[k]);
+            known = k;
+            queue.insert(std::lower_bound(queue.begin(), queue.end(), Shown{shown, k}), {shown, k});
+            continue;
+        }
+        if (-shown <= options_.least) continue;
+        evidence_.push_back(-shown);
+        add(std::move(left[k]));
+        stratify(left);
+        known = left.size();
+    }
+}
+
+double Search::evidence_of(const std::vector<Int>& items) {
+    Pattern pattern;
+    pattern.items = items;
+    pattern.within = false;
+    pattern.strengths.assign(items.size(), 0.7);
+    pattern.in_class.assign(items.size() * store_.n_classes, 1);
+    return Fitter(store_, chances_, options_.alterations).evidence(pattern);
+}
+
+void Search::run() {
+    std::vector<Pattern> none;
+    for (bool within : {true, false}) {
+        if (!within && store_.n_classes < 2) break;
+        for (int round = 0; round < ROUNDS; ++round) {
+            if (round > 0 || !within) stratify(none);
+            if (!grow(within)) break;
+            for (int sweep = 0; sweep < SWEEPS && refit(); ++sweep) {}
+            while (merge()) refit();
+        }
+    }
+    for (Pattern& pattern : patterns_) pattern.within = false;
+    test();
+}
+
+}  // namespace saltmine::likelihood

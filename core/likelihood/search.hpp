@@ -1,0 +1,53 @@
+// The search: patterns are added, fitted again and taken away as long as the likelihood, less their price, grows.
+#pragma once
+
+#include "../poll.hpp"
+#include "../team.hpp"
+#include "starts.hpp"
+
+namespace saltmine::likelihood {
+
+struct Options {
+    bool alterations = true;
+    double class_prior = 0;   // of the rates of items by class; none: chance does not know the classes
+    double least = 4.6;       // nats that a pattern has to gain
+    Int max_patterns = 1000;
+    Int n_threads = 1;
+};
+
+class Search {
+public:
+    Search(Store store, Options options);
+
+    void run();
+
+    const Store& store() const { return store_; }
+    const std::vector<Pattern>& patterns() const { return patterns_; }
+    const Doubles& evidence() const { return evidence_; }
+    // What speaks for a set of items that all classes share, beside the patterns that there are.
+    double evidence_of(const std::vector<Int>& items);
+
+private:
+    Store store_;
+    Options options_;
+    Chances chances_;
+    Team team_;
+    Watch watch_;
+    std::vector<Pattern> patterns_;
+    Doubles evidence_;
+
+    // Close the cells of these items that patterns explain, and no others.
+    void close(const std::vector<Int>& items);
+    void fit_chance(int sweeps);
+    void add(Pattern pattern);
+    Pattern take(std::size_t s);
+    std::vector<Pattern> fit_all(std::vector<Pattern> starts, int turns);
+    bool is_led(const Pattern& start, const std::vector<Pattern>& found) const;
+    bool grow(bool within);
+    bool refit();
+    void stratify(std::vector<Pattern>& others);
+    bool merge();
+    void test();
+};
+
+}  // namespace saltmine::likelihood

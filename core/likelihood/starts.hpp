@@ -1,0 +1,11 @@
+// Where patterns may be: rows and items that are near each other in the leading directions of what chance leaves over.
+#pragma once
+
+#include "pattern.hpp"
+
+namespace saltmine::likelihood {
+
+// Starts for `Fitter::fit`, with items or with rows; they depend on the data only.
+std::vector<Pattern> find_starts(const Store& store, const Chance& chance);
+
+}  // namespace saltmine::likelihood

@@ -1,0 +1,66 @@
+// The data of one block: a set of rows for every item, and the strata that rows belong to.
+#pragma once
+
+#include <cmath>
+
+#include "../bits.hpp"
+#include "../choices.hpp"
+#include "../kernels/kernels.hpp"
+#include "../views.hpp"
+
+namespace saltmine::likelihood {
+
+using Words = std::vector<Word>;
+using Doubles = std::vector<double>;
+
+// Ones and cells of an item in some rows of a stratum.
+struct Count {
+    Int ones = 0, cells = 0;
+};
+
+// Rows are sorted by stratum, which is a class or a part of one, by the open ones of its rows; every stratum begins with
+// a word.
+struct Store {
+    Int n_items = 0, n_words = 0, n_classes = 0, n_rows = 0;
+    Words columns, mask;               // (n, words), (words,): rows that have an item, and rows that there are
+    Words unobserved;                  // (n, words), or nothing: cells that were not measured
+    Words closed;                      // (n, words): cells that take no part: not observed, or explained by a pattern
+    std::vector<Int> edges, class_of;  // (strata + 1,) words, (strata,)
+    std::vector<Int> sizes;            // (strata,) rows
+    std::vector<Int> places;           // (rows,): the bit of every row of the input
+    std::vector<Int> labels;           // (rows,): its class
+    std::vector<Int> weights;          // (words,): ones, for the kernels
+
+    // Columns, and cells that are not observed if there are any, have a bit for every row of the input.
+    Store(Matrix<const Word> columns, Matrix<const Word> observed, Array<const Int> labels);
+
+    // Sort rows by class and by their open ones; the sets of rows go with them.
+    void stratify(const std::vector<Words*>& sets);
+
+    Int n_strata() const { return static_cast<Int>(class_of.size()); }
+    const Word* column(Int i) const { return columns.data() + i * n_words; }
+    const Word* closed_cells(Int i) const { return closed.data() + i * n_words; }
+    Word* closed_cells(Int i) { return closed.data() + i * n_words; }
+
+    // Ones and open cells of an item in some rows, for every stratum.
+    void count(Int i, const Word* rows, Count* counts) const {
+        for (Int h = 0; h < n_strata(); ++h) {
+            kernels->count_open(rows, closed_cells(i), column(i), weights.data(), edges[h], edges[h + 1], &counts[h].cells,
+                                &counts[h].ones);
+        }
+    }
+    Int count_rows(const Word* rows, Int h) const {
+        Int count = 0;
+        for (Int w = edges[h]; w < edges[h + 1]; ++w) count += count_ones(rows[w]);
+        return count;
+    }
+    Int count_rows(const Word* rows) const {
+        Int count = 0;
+        for (Int w = 0; w < n_words; ++w) count += count_ones(rows[w]);
+        return count;
+    }
+};
+
+inline double logit(double p) { return std::log(p / (1 - p)); }
+
+}  // namespace saltmine::likelihood
