@@ -279,3 +279,21 @@ def test_fit_takes_every_method_and_refuses_options_of_others(data, tmp_path):
     result = run("fit", data, "--tau", 0.5, "-o", tmp_path / "no")
     assert result.exit_code == 2
     assert "--tau is not for csalt but for asso, dbssl, mdldbssl; leave it out." in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("method", ["csalt", "primp"])
+def test_fit_takes_a_device_for_the_algorithm_of_the_paper_only(data, tmp_path, method):
+    result = run("fit", data, "--method", method, "--device", "cuda", "-o", tmp_path / "no")
+    assert result.exit_code == 2
+    assert "--device is for --algorithm paper only" in " ".join(result.output.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [("--algorithm", "paper"), ("--method", "paper")], ids=str)
+def test_fit_opens_the_device_that_is_named(data, tmp_path, options):
+    pytest.importorskip("torch", reason="torch is not installed (saltmine[gpu])")
+    result = run("fit", data, *options, "--device", "gpu", "-o", tmp_path / "no")
+    assert result.exit_code == 2
+    assert "device must be one of torch" in result.output
+    result = run("fit", data, *options, "--device", "cpu", "-o", tmp_path / "out", "-q")
+    assert result.exit_code == 0, result.output

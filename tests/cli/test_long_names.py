@@ -73,7 +73,7 @@ def split(command, name):
         "fit plain.csv --text NAME",
         "fit plain.csv --text p --language NAME",
         "fit plain.csv --text p --stop-words NAME",
-        "fit plain.csv --target class --device NAME",
+        "fit plain.csv --target class --algorithm paper --device NAME",
         "fit plain.csv --target class -o plain.csv/NAME",
         "fit NAME",
         "fit NAME.csv --target class",

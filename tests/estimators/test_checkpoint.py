@@ -97,11 +97,14 @@ def test_it_goes_on_from_every_state(monkeypatch, path, planted):
         {"n_restarts": 2},
         {"n_restarts": 3, "n_jobs": 2},
         {"algorithm": "paper", "max_iter": 300},
+        {"algorithm": "paper", "max_iter": 300, "device": "cpu"},
         {"fold": False, "storage": "sparse"},
     ],
     ids=str,
 )
 def test_it_goes_on_in_memory(monkeypatch, path, planted, parameters):
+    if "device" in parameters:
+        pytest.importorskip("torch", reason="torch is not installed (saltmine[gpu])")
     alone = CSalt(random_state=0, **parameters).fit(planted.X, planted.y)
     make = lambda: CSalt(random_state=0, checkpoint=path, **parameters)  # noqa: E731
     model, runs = go_on(monkeypatch, 9, make, planted.X, planted.y)

@@ -1,4 +1,4 @@
-"""Folded data beside the same data unfolded, and every operator that can hold it."""
+"""Folded data beside the same data unfolded, and the operators of the processor that can hold it."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -7,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from saltmine.data.folding import Weights
-from saltmine.solver.relaxed.device import HOST, DeviceOperator
 from saltmine.solver.relaxed.objective import Factors
 from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator
 
@@ -60,8 +59,3 @@ def dense(matrix, blocks, team, dtype, weights=None):
 
 def sparse(matrix, blocks, team, dtype, weights=None):
     return SparseOperator(sp.csr_array(matrix), blocks, team, dtype, weights)
-
-
-def whole_arrays(matrix, blocks, team, dtype, weights=None):
-    """What runs on devices, on numpy: single precision only."""
-    return DeviceOperator(matrix, blocks, HOST, weights)

@@ -53,7 +53,7 @@ SEARCHING = (
     options.choice("--candidates", ("both", "associations", "itemsets"), "both", CANDIDATES),
     options.MAX_TIME,
     click.option("--checkpoint", metavar="FILE", help=CHECKPOINT),
-    click.option("--device", metavar="NAME", help="Device of the relaxed solve, such as cuda."),
+    click.option("--device", metavar="NAME", help="Device of torch, or cupy, for the algorithm of the paper, as cuda."),
     click.option("--cluster", metavar="ADDRESS", help="Address of a Dask cluster, such as tcp://host:8786."),
     click.option("--stability", type=options.COUNT, metavar="REFITS", help="Number of bootstrap refits for stability."),
 )
@@ -164,6 +164,11 @@ def _refuse_other_options(method: str) -> None:
         if given and option not in IGNORED and option not in options_of(method):
             others = ", ".join(name for name in METHODS if option in options_of(name))
             raise WrongUse(f"--{option.replace('_', '-')} is not for {method} but for {others}; leave it out.")
+    values = click.get_current_context().params
+    if values["device"] is not None and "algorithm" in options_of(method) and values["algorithm"] != "paper":
+        raise WrongUse(
+            "--device is for --algorithm paper only, as the default search runs on the processor; leave it out."
+        )
 
 
 def _assess_stability(model: Any, items: Items, given: dict[str, Any]) -> None:

@@ -120,8 +120,8 @@ class MdlEstimator(PatternModel):
             return
         if not isinstance(self.device, str):
             raise ValueError(f"device must be the name of one, such as 'cuda', or None, not {self.device!r}.")
-        if self.algorithm != "saltmine":
-            raise ValueError(f"device works with algorithm='saltmine', not with {self.algorithm!r}; leave one out.")
+        if self.algorithm != "paper":
+            raise ValueError("device is for algorithm='paper' only; the search of 'saltmine' runs on the processor.")
         import_fitting().open_device(self.device)
 
     def __sklearn_clone__(self) -> Self:
@@ -175,9 +175,12 @@ class CSalt(MdlEstimator):
         Merge identical columns, and identical rows of a class, into one with a weight. This saves time and does not
         change the results, which are unfolded again. Data that is searched in blocks is always folded.
     storage : {"auto", "dense", "sparse"}
-        How the relaxed solve stores the data; "auto" chooses the faster way for their size and share of ones.
+        How the relaxed solve stores the data; "auto" chooses the faster way for their size and share of ones, on a
+        device dense unless sparse data would be huge.
     device : str or None
-        Device of the relaxed solve: "cuda", "mps", "cupy" or another device of torch; None is the CPU.
+        Where "paper" takes its iterations: "cuda", "mps", "cpu" or another device of torch, or "cupy". None is NumPy.
+        Iterations are in double precision; on devices without it, such as "mps", in single precision, which may give
+        another model. "saltmine" takes no device.
     client : distributed.Client, str or None
         A Dask cluster, or the address of its scheduler, that holds the data in blocks. By default, data that is read
         lazily uses the client that is open, if there is one.

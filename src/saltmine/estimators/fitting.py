@@ -46,7 +46,8 @@ from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.mdl_search import mdl_search
 from saltmine.solver.near_miss import strongest_pair
 from saltmine.solver.paper import paper_search
-from saltmine.solver.relaxed.device import on_device, open_device
+from saltmine.solver.relaxed.device import open_device
+from saltmine.solver.relaxed.device_operator import DeviceOperator
 from saltmine.solver.relaxed.operator import Operator, make_operator
 from saltmine.solver.row_block import RowBlock, make_row_block
 from saltmine.solver.scoring import collect, description_length
@@ -319,7 +320,7 @@ def _operators(model: MdlEstimator, team: ThreadTeam) -> Callable[[BinaryMatrix,
 
     def make(matrix: BinaryMatrix, blocks: list[slice], weights: Weights) -> Operator:
         if model.device is not None:
-            return on_device(matrix, blocks, weights, model.device)
+            return DeviceOperator(matrix, blocks, open_device(model.device), weights, model.storage)
         return make_operator(matrix, blocks, team, PRECISION[model.algorithm], weights, model.storage)
 
     return make

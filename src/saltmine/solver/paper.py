@@ -1,6 +1,7 @@
 """Algorithm 1 of the paper: descend, round, and add random columns while the rank is exhausted.
 
-The descent is proximal alternating linearised minimisation (PALM) at one rank.
+The descent is proximal alternating linearised minimisation (PALM) at one rank. It runs on the device that holds the
+data; random numbers, rounding and checkpoints are NumPy's.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ import numpy as np
 from saltmine.checkpoint import State
 from saltmine.data.binary_model import BinaryModel
 from saltmine.deadline import TimeOver
-from saltmine.solver.relaxed import objective as relaxed
-from saltmine.solver.relaxed.objective import Descent, Factors, OnCheck, RelaxedObjective
-from saltmine.solver.relaxed.operator import Floats
+from saltmine.solver.relaxed.device import Array
+from saltmine.solver.relaxed.objective import Descent, Factors, OnCheck, RelaxedObjective, prox_binary
 from saltmine.solver.rounding import round_factors
 from saltmine.solver.solution import SearchSettings, Solution, Task, without_patterns
 from saltmine.solver.steps import Steps
@@ -98,7 +98,7 @@ class _PaperSearch:
         """Descend until the next check, and return whether to go on."""
         settings, descent = self._settings, self._descent
         goes_on = descent.go_on(settings.max_iter, settings.tol, settings.alterations)
-        settings.on_check(descent.factors.rank, descent.n_iter, settings.max_iter, descent.history[-1])
+        settings.on_check(descent.rank, descent.n_iter, settings.max_iter, descent.history[-1])
         return goes_on
 
     def _round(self) -> int:
@@ -144,7 +144,7 @@ def palm(
     objective : RelaxedObjective
         The smooth part; the binary penalty is added here.
     start : Factors
-        Left unchanged.
+        NumPy arrays, left unchanged; so are the factors of the result.
     alterations : bool
         False keeps V as it is (Primp, or a single class).
     check_every : int
@@ -163,39 +163,47 @@ class Palm:
     """A descent from some factors, which goes on from check to check; `palm` has the parameters."""
 
     def __init__(self, objective: RelaxedObjective, start: Factors) -> None:
-        self._objective, self.factors = objective, start
-        self._projection = objective.project(start.Y)
-        self.n_iter, self.history = 0, [_value(objective, start, self._projection)]
+        put = objective.device.put
+        self._objective, self._factors = objective, Factors(put(start.X), put(start.V), put(start.Y))
+        self._projection = objective.project(self._factors.Y)
+        self.n_iter, self.history = 0, [self._value()]
+
+    @property
+    def rank(self) -> int:
+        """Number of patterns."""
+        return self._factors.rank
+
+    @property
+    def factors(self) -> Factors:
+        """The factors now, as NumPy arrays."""
+        get = self._objective.device.get
+        return Factors(get(self._factors.X), get(self._factors.V), get(self._factors.Y))
 
     def go_on(self, max_iter: int, tol: float, alterations: bool, check_every: int = 10) -> bool:
         """Descend until the next check, and return whether that was not the last one."""
         objective, projection = self._objective, self._projection
-        X, V, Y = self.factors.X, self.factors.V, self.factors.Y
+        X, V, Y = self._factors.X, self._factors.V, self._factors.Y
         for _ in range(min(check_every - self.n_iter % check_every, max_iter - self.n_iter)):
-            X = _step(X, objective.gradient_X(X, V, projection), objective.modulus_X(projection))
+            X = self._step(X, objective.gradient_X(X, V, projection), objective.modulus_X(projection))
             if alterations:
-                gradients, moduli = objective.gradient_V(X, V, Y, projection), objective.modulus_V(projection)
-                V = np.stack([_step(*of_class) for of_class in zip(V, gradients, moduli, strict=True)])
+                moduli = objective.modulus_V(projection)[:, None, None]
+                V = self._step(V, objective.gradient_V(X, V, Y, projection), moduli)
             gram = objective.gram(X + V)
-            Y = _step(Y, objective.gradient_Y(X, V, Y, gram), objective.modulus_Y(gram))
+            Y = self._step(Y, objective.gradient_Y(X, V, Y, gram), objective.modulus_Y(gram))
             projection = objective.project(Y)
             self.n_iter += 1
-        self.factors, self._projection = Factors(X, V, Y), projection
-        self.history.append(_value(objective, self.factors, projection))
+        self._factors, self._projection = Factors(X, V, Y), projection
+        self.history.append(self._value())
         lag = -(-WINDOW // check_every)
         is_flat = len(self.history) > lag and self.history[-1 - lag] - self.history[-1] < tol * lag * check_every
         return self.n_iter < max_iter and not is_flat
 
+    def _step(self, point: Array, gradient: Array, modulus: Array) -> Array:
+        step = 1.0 / (GAMMA * modulus)
+        gradient *= -step
+        gradient += point
+        return prox_binary(gradient, step, self._objective.device.xp)
 
-def _step(point: Floats, gradient: Floats, modulus: float) -> Floats:
-    step = 1.0 / (GAMMA * modulus)
-    gradient *= -step
-    gradient += point
-    return relaxed.prox_binary(gradient, step)
-
-
-def _value(objective: RelaxedObjective, factors: Factors, projection: relaxed.Projection) -> float:
-    """Return F with the binary penalty of all factors."""
-    counts = objective.data.weights
-    penalty = relaxed.binary_penalty(factors.X, counts.items) + relaxed.binary_penalty(factors.V, counts.items)
-    return objective.value(factors, projection) + penalty + relaxed.binary_penalty(factors.Y, counts.rows)
+    def _value(self) -> float:
+        """Return F with the binary penalty of all factors."""
+        return self._objective.value(self._factors, self._projection) + self._objective.penalty(self._factors)

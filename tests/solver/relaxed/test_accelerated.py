@@ -1,10 +1,13 @@
 """The relaxed solve of saltmine: objective, gradients, descent, number of products, and spectrum."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 
 import saltmine.solver.relaxed.accelerated
 import saltmine.solver.relaxed.operator
+import saltmine.solver.relaxed.step_kernels
 from saltmine.data.folding import Weights
 from saltmine.data.stacking import StackedMatrix
 from saltmine.data.threads import ThreadTeam
@@ -14,8 +17,9 @@ from saltmine.solver.relaxed.accelerated import AcceleratedDescent
 from saltmine.solver.relaxed.objective import Factors
 from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator
 from saltmine.solver.relaxed.spectrum import _largest_singular_values, count_signals
-from saltmine.solver.relaxed.step_kernels import Pace
-from tests.helpers.folded_data import dense, folded_data, sparse, whole_arrays
+from saltmine.solver.relaxed.step_kernels import Costs, Pace, State, step_rows
+from tests.helpers import whole_arrays
+from tests.helpers.folded_data import dense, folded_data, sparse
 
 
 def make(matrix, blocks, team, kind="dense"):
@@ -26,6 +30,12 @@ def make(matrix, blocks, team, kind="dense"):
     else:
         operator = DenseOperator(matrix, blocks, team, np.float32)
     return AcceleratedDescent(operator, cross_weights([b.stop - b.start for b in blocks]))
+
+
+def take_plain_steps(monkeypatch):
+    """Let a descent take its steps in plain numpy instead of compiled loops."""
+    for name in ("step_items", "step_rows"):
+        monkeypatch.setattr(saltmine.solver.relaxed.step_kernels, name, getattr(whole_arrays, name))
 
 
 def naive(solver, matrix, blocks, X, V, Y, weight):
@@ -146,7 +156,7 @@ def test_threads_do_not_change_the_way(kind, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
+@pytest.mark.parametrize("kind", [dense, sparse])
 @pytest.mark.parametrize(("rank", "width"), [(1, 8), (7, 8), (8, 8), (9, 16), (30, 32)])
 def test_patterns_of_zeros_that_fill_up_change_nothing(kind, rank, width, team, monkeypatch):
     data = folded_data(m=60, n=50, ends=(30, 34, 60))
@@ -160,7 +170,7 @@ def test_patterns_of_zeros_that_fill_up_change_nothing(kind, rank, width, team, 
     more = solver.run(start, **settings)
     # Compiled loops need full vectors, operations on whole arrays do not.
     monkeypatch.setattr(saltmine.solver.relaxed.accelerated, "_padded", np.copy)
-    solver = AcceleratedDescent(whole_arrays(data.matrix, data.blocks, team, np.float32, data.weights), cross)
+    take_plain_steps(monkeypatch)
     for plain in (more, solver.run(start, **settings)):
         np.testing.assert_allclose(filled.history, plain.history, rtol=1e-5)
         for name in ("X", "V", "Y"):
@@ -183,19 +193,59 @@ def test_patterns_of_zeros_stay_so(small_data, team, alterations):
 
 @pytest.mark.parametrize("n_items", [1, 31, 32, 33, 100])
 @pytest.mark.parametrize("rank", [8, 24, 40, 72])
-def test_panels_of_any_size_and_rank_take_the_steps_of_whole_arrays(n_items, rank, team):
+def test_panels_of_any_size_and_rank_take_the_steps_of_whole_arrays(n_items, rank, team, monkeypatch):
     """Loops go through panels in blocks, and through patterns in vectors of several lengths."""
     rng = np.random.default_rng(0)
     matrix = rng.random((45, n_items)) < 0.4
     matrix[0] = True
     blocks = [slice(0, 7), slice(7, 45)]
-    compiled = make(matrix, blocks, team)
-    start = compiled.start(rank, rng)
+    solver = make(matrix, blocks, team)
+    start = solver.start(rank, rng)
     settings = {"ramp": 5, "max_iter": 6, "tol": -1.0}
-    whole = AcceleratedDescent(whole_arrays(matrix, blocks, team, np.float32), cross_weights([7, 38]))
-    found, expected = compiled.run(start, **settings).factors, whole.run(start, **settings).factors
+    found = solver.run(start, **settings).factors
+    take_plain_steps(monkeypatch)
+    expected = solver.run(start, **settings).factors
     for name in ("X", "V", "Y"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-5)
+
+
+@pytest.mark.parametrize("alterations", [True, False])
+def test_every_step_on_whole_arrays_is_that_of_the_compiled_loops(alterations):
+    """Also for a part of the rows: what is outside stays as it was."""
+    rng = np.random.default_rng(0)
+    n, m, r, c, items, rows = 11, 13, 8, 3, slice(2, 9), slice(4, 12)
+    X, V, Y = (n, r), (c, n, r), (m, r)
+
+    def draw(*shapes):
+        return [rng.random(shape, dtype=np.float32) for shape in shapes]
+
+    u, cross, multiplicities = draw((n,), (c, c), (n,))
+    costs = Costs(u, np.float32(3.1), cross, multiplicities)
+    start, pace = State(*draw(X, X, V, V, Y, Y, V)), Pace(np.float32(0.3), np.float32(0.07))
+    P, G, product, codes, steps, class_steps = draw(V, (c, r, r), Y, (r,), (r,), (c, r))
+    after = []
+    for kernels in (saltmine.solver.relaxed.step_kernels, whole_arrays):
+        state = deepcopy(start)
+        grams = kernels.step_items(state, costs, P, G, pace, (steps / 50, class_steps / 50), alterations, items)
+        kernels.step_rows(state, costs, product, G[0], codes, pace, steps / 50, rows)
+        after.append((*state, grams))
+    compiled, whole = after
+    for k, name in enumerate([*State._fields, "grams"]):
+        np.testing.assert_allclose(compiled[k], whole[k], rtol=1e-5, atol=1e-6, err_msg=name)
+    for k, (name, before) in enumerate(zip(State._fields, start, strict=True)):
+        part = rows if name.startswith("Y") else items
+        inside = np.zeros_like(before, dtype=bool)
+        inside[..., part, :] = True
+        np.testing.assert_array_equal(compiled[k][~inside], before[~inside], err_msg=name)
+        moves = alterations or not name.startswith("V")
+        assert (compiled[k][inside] != before[inside]).mean() > 0.5 if moves else (compiled[k] == before).all(), name
+
+
+def test_compiled_loops_refuse_half_a_vector():
+    X, V, Y = (np.zeros(shape, dtype=np.float32) for shape in ((5, 4), (1, 5, 4), (6, 4)))
+    costs, codes = Costs(X[0], np.float32(1), X[:1, :1], X[0]), X[0]
+    with pytest.raises(ValueError, match="multiple of eight"):
+        step_rows(State(X, X, V, V, Y, Y, V), costs, Y, X[:4], codes, Pace(0.0, 0.0), codes, slice(0, 6))
 
 
 def test_factors_stay_in_the_unit_box_and_without_alterations_V_stays_zero(small_data, team):
@@ -222,7 +272,7 @@ def folded_pair(kind, team, **shape):
     return data, one, AcceleratedDescent(kind(data.whole, data.whole_blocks, team, np.float32), cross)
 
 
-@pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
+@pytest.mark.parametrize("kind", [dense, sparse])
 @pytest.mark.parametrize("alterations", [True, False])
 def test_folded_data_is_descended_like_the_unfolded(kind, alterations, team):
     data, one, other = folded_pair(kind, team, m=60, n=50, ends=(30, 34, 60))
@@ -245,7 +295,7 @@ def test_folded_data_starts_with_the_density_of_the_unfolded(team):
     assert len(starts[1].X) == len(data.item_of) > n
 
 
-@pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
+@pytest.mark.parametrize("kind", [dense, sparse])
 def test_folded_data_has_the_singular_values_of_the_standardised_unfolded(kind, team):
     data = folded_data()
     operator = kind(data.matrix, data.blocks, team, np.float32, data.weights)
@@ -257,7 +307,7 @@ def test_folded_data_has_the_singular_values_of_the_standardised_unfolded(kind, 
     np.testing.assert_allclose(found, exact[:block], rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("kind", [dense, sparse, whole_arrays])
+@pytest.mark.parametrize("kind", [dense, sparse])
 def test_folded_data_shows_as_many_signals_as_the_unfolded(kind, team):
     planted = make_planted(60, [50, 40], rank=4, random_state=0)
     data = StackedMatrix.from_rows(planted.X, planted.y, 2)

@@ -1,25 +1,26 @@
-"""The relaxed solve on a device: compared with the compiled code, and the messages where a device is missing."""
+"""The paper's loop on a device: compared with NumPy, and the messages where a device is missing."""
 
 import sys
-from copy import deepcopy as copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import saltmine.solver.relaxed.device
+from benchmarks import devices
+from saltmine import CSalt, Primp
 from saltmine.data.threads import ThreadTeam
-from saltmine.mdl.code_length import cross_weights
-from saltmine.solver.relaxed import step_kernels
-from saltmine.solver.relaxed.accelerated import AcceleratedDescent
-from saltmine.solver.relaxed.device import HOST, DeviceOperator, on_device, open_device
+from saltmine.datasets import make_planted
+from saltmine.solver.paper import palm
+from saltmine.solver.relaxed import device_operator
+from saltmine.solver.relaxed.device import HOST, open_device
+from saltmine.solver.relaxed.device_operator import DeviceOperator
+from saltmine.solver.relaxed.objective import RelaxedObjective
 from saltmine.solver.relaxed.operator import DenseOperator
-from saltmine.solver.relaxed.spectrum import count_signals
-from saltmine.solver.relaxed.step_kernels import Costs, Pace, State
 from tests.helpers.folded_data import folded_data, random_factors
 
 # Importing torch takes seconds.
-pytestmark = pytest.mark.slow
+slow = pytest.mark.slow
 
 
 @pytest.fixture
@@ -35,16 +36,7 @@ def data(request):
     return folded.matrix, folded.blocks, folded.weights if request.param else None
 
 
-@pytest.fixture(params=["dense", "sparse"])
-def storage(request, monkeypatch):
-    """Return a function that brings a matrix into the form that is to be held on the device."""
-    if request.param == "dense":
-        return lambda matrix: matrix
-    monkeypatch.setattr(saltmine.solver.relaxed.device, "MAX_DENSE_CELLS", 0)
-    return sp.csr_array
-
-
-@pytest.fixture(params=["numpy", "torch"])
+@pytest.fixture(params=["numpy", pytest.param("torch", marks=slow)])
 def device(request):
     """Return a device on this machine's processor: numpy's own, which needs no other library, and torch's."""
     if request.param == "torch":
@@ -52,106 +44,124 @@ def device(request):
     return HOST if request.param == "numpy" else open_device("cpu")
 
 
-def test_both_products_are_those_of_the_data_and_come_back_as_they_went(data, storage, device):
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_both_products_are_those_of_the_data(data, storage, device):
     matrix, blocks, weights = data
-    operator = DeviceOperator(storage(matrix), blocks, device, weights)
-    factors = random_factors(matrix, blocks, 3, np.float32)
-    calls = []
-    products = operator.transposed_times(factors.Y, lambda out, items: calls.append(items))
-    usage = operator.times(factors.V, lambda out, a, rows: calls.append((a, rows)))
+    operator = DeviceOperator(matrix, blocks, device, weights, storage)
+    factors = random_factors(matrix, blocks, 3)
+    V, Y = device.put(factors.V), device.put(factors.Y)
+    products, usage = operator.transposed_times(Y), operator.times(V)
+    assert type(products) is type(usage) is type(Y)
+    products, usage = device.get(products), device.get(usage)
     for a, rows in enumerate(blocks):
-        np.testing.assert_allclose(products[a], matrix[rows].T @ factors.Y[rows], rtol=1e-5)
-        np.testing.assert_allclose(usage[rows], matrix[rows] @ factors.V[a], rtol=1e-5)
-    assert calls == [slice(0, 50), *enumerate(blocks)]
-    assert isinstance(products, np.ndarray)
-    there = operator.times(device.put(factors.V))
-    assert type(there) is type(device.put(factors.V))
-    np.testing.assert_array_equal(device.get(there), usage)
+        np.testing.assert_allclose(products[a], matrix[rows].T @ factors.Y[rows], rtol=1e-12)
+        np.testing.assert_allclose(usage[rows], matrix[rows] @ factors.V[a], rtol=1e-12)
     counts = np.ones(len(matrix), int) if weights is None else weights.rows
     np.testing.assert_array_equal(operator.item_counts, (matrix * counts[:, None]).sum(axis=0))
 
 
+@pytest.mark.parametrize(("most", "is_sparse"), [(1 << 31, False), (0, True)])
+def test_sparse_data_is_held_dense_unless_it_is_huge(small_data, monkeypatch, most, is_sparse):
+    monkeypatch.setattr(device_operator, "MAX_DENSE_BYTES", most)
+    matrix, blocks = small_data
+    operator = DeviceOperator(sp.csr_array(matrix), blocks, HOST)
+    assert sp.issparse(operator._classes[0]) == is_sparse
+    assert not sp.issparse(DeviceOperator(matrix, blocks, HOST)._classes[0])
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
 @pytest.mark.parametrize("alterations", [True, False])
-def test_a_device_takes_the_steps_of_the_compiled_path(data, storage, device, alterations):
+def test_a_device_takes_the_steps_of_the_processor(data, storage, device, alterations):
     matrix, blocks, weights = data
-    cross = cross_weights([40, 5, 60])
-    settings = {"ramp": 12, "max_iter": 16, "tol": -1.0, "alterations": alterations, "check_every": 3}
-    with ThreadTeam(2) as team:
-        compiled = AcceleratedDescent(DenseOperator(matrix, blocks, team, np.float32, weights), cross)
-        expected = compiled.run(compiled.start(6, np.random.default_rng(0)), **settings)
-    solver = AcceleratedDescent(DeviceOperator(storage(matrix), blocks, device, weights), cross)
-    start = solver.start(6, np.random.default_rng(0))
-    found = solver.run(start, **settings)
-    np.testing.assert_allclose(found.history, expected.history, rtol=1e-5)
+    start = random_factors(matrix, blocks, 6)
+    before = start.Y.copy()
+    settings = {"max_iter": 200, "alterations": alterations, "check_every": 1}
+    with ThreadTeam(1) as team:
+        expected = palm(RelaxedObjective(DenseOperator(matrix, blocks, team, weights=weights)), start, **settings)
+    found = palm(RelaxedObjective(DeviceOperator(matrix, blocks, device, weights, storage)), start, **settings)
+    assert len(found.history) == 201
+    np.testing.assert_allclose(found.history, expected.history, rtol=1e-6)
     for name in ("X", "V", "Y"):
         factor = getattr(found.factors, name)
         assert isinstance(factor, np.ndarray)
-        assert factor.dtype == np.float32
-        np.testing.assert_allclose(factor, getattr(expected.factors, name), atol=1e-4)
+        assert factor.dtype == np.float64
+        np.testing.assert_allclose(factor, getattr(expected.factors, name), atol=1e-8)
     # The start is left alone, whether or not the device shares memory with numpy.
-    np.testing.assert_array_equal(start.Y, solver.start(6, np.random.default_rng(0)).Y)
+    np.testing.assert_array_equal(start.Y, before)
 
 
-def test_a_device_counts_the_same_signals(data, storage, device):
+@slow
+def test_a_device_without_double_precision_takes_them_in_single(torch, data):
     matrix, blocks, weights = data
-    matrix = matrix.copy()
-    matrix[:20, :15] = matrix[30:50, 20:40] = True
-    with ThreadTeam(1) as team:
-        operator = DenseOperator(matrix, blocks, team, np.float32, weights)
-        expected = count_signals(operator, np.random.default_rng(0), 40)
-    operator = DeviceOperator(storage(matrix), blocks, device, weights)
-    assert count_signals(operator, np.random.default_rng(0), 40) == expected > 0
+    single, start = replace(open_device("cpu"), dtype=np.float32), random_factors(matrix, blocks, 6)
+    objective = RelaxedObjective(DeviceOperator(matrix, blocks, single, weights))
+    assert objective.u.dtype == objective.project(single.put(start.Y)).P.dtype == torch.float32
+    found = palm(objective, start, max_iter=50)
+    assert found.factors.X.dtype == np.float32
+    expected = palm(RelaxedObjective(DeviceOperator(matrix, blocks, HOST, weights)), start, max_iter=50)
+    np.testing.assert_allclose(found.history, expected.history, rtol=1e-5)
 
 
-@pytest.mark.parametrize("alterations", [True, False])
-def test_every_step_on_whole_arrays_is_that_of_the_compiled_loops(alterations):
-    """Also for a part of the rows: what is outside stays as it was."""
-    rng = np.random.default_rng(0)
-    n, m, r, c, items, rows = 11, 13, 8, 3, slice(2, 9), slice(4, 12)
-    X, V, Y = (n, r), (c, n, r), (m, r)
-
-    def draw(*shapes):
-        return [rng.random(shape, dtype=np.float32) for shape in shapes]
-
-    u, cross, multiplicities = draw((n,), (c, c), (n,))
-    costs = Costs(u, np.float32(3.1), cross, multiplicities)
-    start, pace = State(*draw(X, X, V, V, Y, Y, V)), Pace(np.float32(0.3), np.float32(0.07))
-    P, G, product, codes, steps, class_steps = draw(V, (c, r, r), Y, (r,), (r,), (c, r))
-    after = []
-    for kernels in (step_kernels, saltmine.solver.relaxed.device):
-        state = copy(start)
-        grams = kernels.step_items(state, costs, P, G, pace, (steps / 50, class_steps / 50), alterations, items)
-        kernels.step_rows(state, costs, product, G[0], codes, pace, steps / 50, rows)
-        after.append((*state, grams))
-    compiled, whole = after
-    for k, name in enumerate([*State._fields, "grams"]):
-        np.testing.assert_allclose(compiled[k], whole[k], rtol=1e-5, atol=1e-6, err_msg=name)
-    for k, (name, before) in enumerate(zip(State._fields, start, strict=True)):
-        part = rows if name.startswith("Y") else items
-        inside = np.zeros_like(before, dtype=bool)
-        inside[..., part, :] = True
-        np.testing.assert_array_equal(compiled[k][~inside], before[~inside], err_msg=name)
-        moves = alterations or not name.startswith("V")
-        assert (compiled[k][inside] != before[inside]).mean() > 0.5 if moves else (compiled[k] == before).all(), name
+@slow
+def test_precision_is_double_where_the_device_has_it(torch, monkeypatch):
+    assert open_device("cpu").dtype is np.float64
+    xp = sys.modules["array_api_compat.torch"]
+    info = type("Info", (), {"dtypes": lambda self, device, kind: {"float32": torch.float32}})
+    monkeypatch.setattr(xp, "__array_namespace_info__", info)
+    assert open_device("cpu").dtype is np.float32
 
 
-def test_compiled_loops_refuse_half_a_vector():
-    X, V, Y = (np.zeros(shape, dtype=np.float32) for shape in ((5, 4), (1, 5, 4), (6, 4)))
-    costs, codes = Costs(X[0], np.float32(1), X[:1, :1], X[0]), X[0]
-    with pytest.raises(ValueError, match="multiple of eight"):
-        step_kernels.step_rows(State(X, X, V, V, Y, Y, V), costs, Y, X[:4], codes, Pace(0.0, 0.0), codes, slice(0, 6))
+# ---------------------------------------------------------------- fits
+
+
+@slow
+@pytest.mark.parametrize("estimator", [CSalt, Primp])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"storage": "sparse", "fold": False}, {"n_restarts": 2, "n_jobs": 2}], ids=str
+)
+def test_a_fit_finds_the_same_model_on_torch(torch, estimator, parameters):
+    planted = make_planted(120, [60, 70], rank=5, noise=0.02, random_state=3)
+    X, y = np.repeat(planted.X, 2, axis=0), np.repeat(planted.y, 2)
+    settings = {"algorithm": "paper", "max_iter": 400, "random_state": 0, **parameters}
+    here = estimator(**settings).fit(X, y)
+    there = estimator(**settings, device="cpu").fit(X, y)
+    assert here.n_components_ > 1
+    for name in ("components_", "alterations_", "usage_"):
+        np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
+    np.testing.assert_allclose(there.history_, here.history_, rtol=1e-6)
+
+
+@slow
+def test_the_objective_of_a_planted_matrix_is_that_of_numpy(torch):
+    planted = make_planted(120, [80, 80], rank=6, noise=0.1, random_state=0)
+    assert devices.largest_difference(planted, open_device("cpu"), rank=10, n_iter=200) < 1e-6
+
+
+def test_a_device_is_refused_for_the_search_of_this_library():
+    planted = make_planted(30, [20, 20], rank=2, random_state=0)
+    for estimator in (CSalt, Primp):
+        with pytest.raises(ValueError, match=r"^device is for algorithm='paper' only; .* on the processor\.$"):
+            estimator(device="cuda").fit(planted.X, planted.y)
+
+
+def test_a_fit_refuses_a_device_that_is_no_name():
+    with pytest.raises(ValueError, match=r"^device must be the name of one, such as 'cuda', or None, not 3\.$"):
+        CSalt(algorithm="paper", device=3).fit(np.eye(4, dtype=bool), [0, 0, 1, 1])
 
 
 # ---------------------------------------------------------------- names
 
 
+@slow
 @pytest.mark.parametrize("name", ["cpu", "torch:cpu"])
-def test_a_device_is_found_by_its_name_with_or_without_the_library(torch, small_data, name):
-    operator = on_device(*small_data, None, name)
-    there = operator.device.put(np.ones((13, 2), dtype=np.float32))
-    assert isinstance(operator.transposed_times(there), torch.Tensor)
+def test_a_device_is_found_by_its_name_with_or_without_the_library(torch, name):
+    device = open_device(name)
+    array = device.put(np.ones((2, 3), dtype=bool))
+    assert isinstance(array, torch.Tensor)
+    np.testing.assert_array_equal(device.get(array), np.ones((2, 3)))
 
 
+@slow
 @pytest.mark.parametrize("name", ["gpu", "torch", "cuda:x", "", "numpy:cpu"])
 def test_an_unknown_name_is_refused(torch, name):
     with pytest.raises(ValueError, match=f"^device must be one of torch, .* or 'cupy'; got '{name}'.$"):
@@ -163,11 +173,35 @@ def test_a_device_must_be_a_name():
         open_device(3)
 
 
-@pytest.mark.parametrize("name", ["cuda:99", "torch:mps:99", "meta"])
+@slow
+@pytest.mark.parametrize("name", ["cuda:99", "torch:mps:99", "xla", "meta"])
 def test_a_device_that_this_machine_lacks_is_refused_in_one_sentence(torch, name):
     with pytest.raises(ValueError, match=f"^device '{name}' does not work on this machine .*leave device out") as error:
         open_device(name)
     assert "\n" not in str(error.value)
+    assert ". " not in str(error.value)
+
+
+@slow
+def test_a_device_that_torch_was_built_without_is_named_so(torch, monkeypatch):
+    def ones(*arguments, **options):
+        raise NotImplementedError(
+            "Could not run 'aten::empty' with arguments from the 'MPS' backend. This could be ..."
+        )
+
+    monkeypatch.setattr(torch, "ones", ones)
+    with pytest.raises(ValueError, match=r"^device 'mps' does not work .* \(torch was built without it\); leave"):
+        open_device("mps")
+
+
+@slow
+def test_a_device_that_holds_no_sparse_data_says_so(torch, small_data, monkeypatch):
+    def sparse_csr_tensor(*arguments, **options):
+        raise NotImplementedError("Could not run 'aten::empty' with arguments from the 'SparseCsrMPS' backend.")
+
+    monkeypatch.setattr(torch, "sparse_csr_tensor", sparse_csr_tensor)
+    with pytest.raises(ValueError, match=r"^device 'cpu' holds no sparse data; fit with storage='dense'\.$"):
+        DeviceOperator(*small_data, open_device("cpu"), storage="sparse")
 
 
 @pytest.mark.parametrize("library", ["torch", "array_api_compat.torch"])

@@ -3,23 +3,22 @@
 The objective is that of `objective.RelaxedObjective` with another specificity term (docs/method/objective.md): the ones
 of an alteration in classes that do not have it, weighted so that large classes do not dominate small ones. Every
 iteration costs two products with the data; everything else is linear in the size of the factors, times the rank. The
-solve runs where the data is: on this machine's processor in compiled loops over panels (`step_kernels`), on another
-device in operations on whole arrays (`device`). Both take the same steps by the same formulas.
+steps are compiled loops over panels (`step_kernels`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltmine.deadline import Deadline
-from saltmine.solver.relaxed import device, step_kernels
-from saltmine.solver.relaxed.device import HOST, Array, DeviceOperator
+from saltmine.solver.relaxed import step_kernels
+from saltmine.solver.relaxed.device import Array
 from saltmine.solver.relaxed.objective import Descent, Factors, OnCheck, weighted
-from saltmine.solver.relaxed.operator import Operator
+from saltmine.solver.relaxed.operator import HostOperator, Operator
 from saltmine.solver.relaxed.step_kernels import RANK_MULTIPLE, Costs, Pace, State
 
 # Inertia stays below one, and restarts when the objective rises.
@@ -34,22 +33,20 @@ class AcceleratedDescent:
     Parameters
     ----------
     data : Operator
-        Single precision. Factors are returned as numpy arrays, also from a device.
+        Single precision, on the processor.
     cross : (c, c) float
         Weights of the ones of class b in the items of an alteration of class a.
     """
 
     def __init__(self, data: Operator, cross: NDArray[np.float64]) -> None:
-        self.data = data
-        self.device = data.device if isinstance(data, DeviceOperator) else HOST
-        self._kernels: Any = device if isinstance(data, DeviceOperator) else step_kernels
-        put, counts = self.device.put, data.weights
+        # Only algorithm="paper" has its data on other devices.
+        self.data, counts = cast(HostOperator, data), data.weights
         # All entries are 0 or 1, so the number of ones is the squared norm of the data.
         self._ones = int(counts.items @ data.item_counts)
-        self.cross = put(cross.astype(np.float32))
-        self.u = put(-np.log(data.item_counts / self._ones).astype(np.float32))
+        self.cross = cross.astype(np.float32)
+        self.u = -np.log(data.item_counts / self._ones).astype(np.float32)
         self.mu = np.float32(1 + np.log(counts.shape[1]))
-        self._items, self._rows = put(counts.items.astype(np.float32)), put(counts.rows.astype(np.float32))
+        self._items, self._rows = counts.items.astype(np.float32), counts.rows.astype(np.float32)
         self._costs = Costs(self.u, self.mu, self.cross, self._items)
         # As columns to multiply factors by; None where all are 1.
         self._item_weights = self._items[:, None] if (counts.items > 1).any() else None
@@ -111,82 +108,79 @@ class AcceleratedDescent:
                     break
             self._step_items(work, pace, alterations)
             self._step_rows(work, pace)
-        trimmed = (np.ascontiguousarray(self.device.get(factor)[..., :rank]) for factor in (X, V, Y))
+        trimmed = (np.ascontiguousarray(factor[..., :rank]) for factor in (X, V, Y))
         return Descent(Factors(*trimmed), iteration, history)
 
     def _make_work(self, start: Factors) -> _Work:
         """Return memory for a descent, with the start as the factors of now and before."""
         X, V, Y = (_padded(factor) for factor in (start.X, start.V, start.Y))
-        state = State(*(self._kernels.copy(factor, self.device) for factor in (X, X, V, V, Y, Y, V)))
+        state = State(*(step_kernels.copy(factor) for factor in (X, X, V, V, Y, Y, V)))
         return _Work(start.rank, state)
 
     def _step_items(self, work: _Work, pace: Pace, alterations: bool) -> None:
         """Take the steps in X and V, for every panel of items as soon as its product is computed."""
         usage = weighted(work.state.Y, self._row_weights)
         G = self._usage_grams(usage, work.state.Y)
-        steps = self._steps(self.device.xp.sum(G, axis=0)), self._steps(G)
+        steps = self._steps(np.sum(G, axis=0)), self._steps(G)
 
         def step(P: Array, items: slice) -> None:
             panel = work.state, self._costs, P, G, pace, steps, alterations, items
-            work.grams[items.start] = self._kernels.step_items(*panel)
+            work.grams[items.start] = step_kernels.step_items(*panel)
 
         self.data.transposed_times(usage, step)
 
     def _step_rows(self, work: _Work, pace: Pace) -> None:
         """Take the step in Y, for every panel of rows as soon as its product is computed."""
-        xp, state = self.device.xp, work.state
+        state = work.state
         # In the order of the items, whichever thread was first, so that rounding is always the same.
         gram = sum(work.grams[start] for start in sorted(work.grams))
         used = self._used(weighted(state.Y, self._row_weights))
-        codes = xp.asarray(0.5 - 0.5 * self._log_shares(used, work.rank), dtype=xp.float32)
+        codes = np.asarray(0.5 - 0.5 * self._log_shares(used, work.rank), dtype=np.float32)
         steps = self._steps(gram)
 
         def step(product: Array, a: int, rows: slice) -> None:
-            self._kernels.step_rows(work.state, self._costs, product, gram[a], codes, pace, steps[a], rows)
+            step_kernels.step_rows(work.state, self._costs, product, gram[a], codes, pace, steps[a], rows)
 
         self.data.times(state.weights, step)
 
     def _usage_grams(self, usage: Array, Y: Array) -> Array:
-        return self.device.xp.stack([usage[rows].T @ Y[rows] for rows in self.data.blocks])
+        return np.stack([usage[rows].T @ Y[rows] for rows in self.data.blocks])
 
     def _used(self, usage: Array) -> Array:
-        return self.device.xp.sum(usage, axis=0, dtype=self.device.wide)
+        return np.sum(usage, axis=0, dtype=np.float64)
 
     def _log_shares(self, used: Array, rank: int) -> Array:
         """Return the logarithms of the shares of the patterns in the usage, smoothed so that no share is 0."""
-        xp = self.device.xp
-        return xp.log((used + 1) / (xp.sum(used) + rank))
+        return np.log((used + 1) / (np.sum(used) + rank))
 
     def _steps(self, gram: Array) -> Array:
         """Return one step size per pattern, for every Gram matrix of non-negative factors: its row sums majorise it."""
-        xp = self.device.xp
-        return 1 / (self.mu * xp.clip(xp.sum(gram, axis=-2), 1, None))
+        return 1 / (self.mu * np.clip(np.sum(gram, axis=-2), 1, None))
 
     def _value(self, X: Array, V: Array, Y: Array, rank: int, weight: np.float32) -> float:
         """Return the relaxed objective with the penalty; it costs one product.
 
         The patterns after the first ``rank`` are zeros.
         """
-        xp, usage = self.device.xp, weighted(Y, self._row_weights)
+        usage = weighted(Y, self._row_weights)
         P, patterns = weighted(self.data.transposed_times(usage), self._item_weights), X + V
-        G, gram = self._usage_grams(usage, Y), xp.matrix_transpose(patterns) @ weighted(patterns, self._item_weights)
+        G, gram = self._usage_grams(usage, Y), np.matrix_transpose(patterns) @ weighted(patterns, self._item_weights)
         error = self._ones - 2 * self._dot(P, patterns) + self._dot(G, gram)
         used = self._used(usage)[:rank]
-        codes = float(xp.sum(used - (used + 1) * self._log_shares(used, rank)))
+        codes = float(np.sum(used - (used + 1) * self._log_shares(used, rank)))
         table = self._sum(self._items * self.u, X) + self._sum(self._items * self.u, V)
-        cross = self._dot(P, xp.tensordot(self.cross.T, V, axes=1) * (1 - V))
-        penalty = self._sum(self._items, step_kernels.penalty(X)) + self._sum(self._items, step_kernels.penalty(V))
-        penalty += self._sum(self._rows, step_kernels.penalty(Y))
+        cross = self._dot(P, np.tensordot(self.cross.T, V, axes=1) * (1 - V))
+        penalty = self._sum(self._items, _penalty(X)) + self._sum(self._items, _penalty(V))
+        penalty += self._sum(self._rows, _penalty(Y))
         return 0.5 * (float(self.mu) * error + codes + table + cross) + float(weight) * penalty
 
     def _sum(self, weights: Array, factor: Array) -> float:
         """Return the sum of all entries of a factor, whose rows have weights."""
-        return float(self.device.xp.sum(weights @ factor))
+        return float(np.sum(weights @ factor))
 
     def _dot(self, left: Array, right: Array) -> float:
         """Return the sum of the products of all entries."""
-        xp = self.device.xp
-        return float(xp.vecdot(xp.reshape(left, (-1,)), xp.reshape(right, (-1,))))
+        return float(np.vecdot(np.reshape(left, (-1,)), np.reshape(right, (-1,))))
 
 
 def _padded(factor: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -198,6 +192,11 @@ def _padded(factor: NDArray[np.float32]) -> NDArray[np.float32]:
     rank = factor.shape[-1]
     more = -rank % RANK_MULTIPLE
     return np.concatenate([factor, np.zeros((*factor.shape[:-1], more), dtype=np.float32)], axis=-1)
+
+
+def _penalty(factor: Array) -> Array:
+    """Return the binary penalty of every entry; see `binary_penalty`."""
+    return 1 - abs(1 - 2 * factor)
 
 
 def _shortened(ramp: int, max_iter: int, begin: float, left: float) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from saltmine import _core
 from saltmine.data.folding import Weights
 from saltmine.data.threads import ThreadTeam, cut
 from saltmine.data.validation import BinaryMatrix
+from saltmine.solver.relaxed.device import HOST, Array, Device
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.int64]
@@ -55,30 +56,26 @@ class Operator(Protocol):
     """A binary data matrix with its products.
 
     Products are those of the stored data. ``weights`` has the multiplicities of folded items and rows, which the solver
-    multiplies by. ``item_counts`` count rows of the input.
+    multiplies by. ``item_counts`` count rows of the input. Factors and products are arrays of ``device``.
     """
 
+    device: Device
     shape: tuple[int, int]
     blocks: list[slice]
     weights: Weights
     item_counts: NDArray[np.int64]
 
-    def transposed_times(self, usage: Floats, on_panel: OnItems = lambda result, items: None) -> Floats:
-        """Return ``D_a^T Y_a`` for every class, shape (c, n, r); ``usage`` is (m, r).
+    def transposed_times(self, usage: Array) -> Array:
+        """Return ``D_a^T Y_a`` for every class, shape (c, n, r); ``usage`` is (m, r)."""
 
-        ``on_panel(result, items)`` is called for every panel of items when all classes are computed.
-        """
-
-    def times(self, weights: Floats, on_panel: OnRows = lambda result, a, rows: None) -> Floats:
-        """Return ``D_a W_a`` for every class, stacked to (m, r); ``weights`` is (c, n, r).
-
-        ``on_panel(result, a, rows)`` is called for every panel of rows of one class.
-        """
+    def times(self, weights: Array) -> Array:
+        """Return ``D_a W_a`` for every class, stacked to (m, r); ``weights`` is (c, n, r)."""
 
 
 class HostOperator(ABC):
     """Products on the processor: threads compute panels of items or of rows."""
 
+    device: Device = HOST
     _item_panels: list[tuple[slice]]
     _row_panels: list[tuple[int, slice]]
 
@@ -112,7 +109,10 @@ class HostOperator(ABC):
         """Write ``D_a W_a`` for a panel of rows of class a."""
 
     def transposed_times(self, usage: Floats, on_panel: OnItems = lambda result, items: None) -> Floats:
-        """Return ``D_a^T Y_a`` for every class; see `Operator`."""
+        """Return ``D_a^T Y_a`` for every class; see `Operator`.
+
+        ``on_panel(result, items)`` is called for every panel of items when all classes are computed.
+        """
         usage = np.ascontiguousarray(usage, dtype=self._dtype)
         out = np.empty((len(self.blocks), self.shape[1], usage.shape[1]), dtype=self._dtype)
 
@@ -124,7 +124,10 @@ class HostOperator(ABC):
         return out
 
     def times(self, weights: Floats, on_panel: OnRows = lambda result, a, rows: None) -> Floats:
-        """Return ``D_a W_a`` for every class; see `Operator`."""
+        """Return ``D_a W_a`` for every class; see `Operator`.
+
+        ``on_panel(result, a, rows)`` is called for every panel of rows of one class.
+        """
         weights = np.ascontiguousarray(weights, dtype=self._dtype)
         out = np.empty((self.shape[0], weights.shape[2]), dtype=self._dtype)
 

@@ -1,8 +1,4 @@
-"""The steps of the accelerated descent on this machine's processor: compiled loops over panels of the factors.
-
-The formulas come first. They take arrays of any library, as in `device`; ``core/step_kernels.cpp`` has them for the
-compiled loops.
-"""
+"""The steps of the accelerated descent: compiled loops over panels of the factors (``core/step_kernels.cpp``)."""
 
 from __future__ import annotations
 
@@ -14,15 +10,10 @@ from numpy.typing import NDArray
 from saltmine import _core
 
 Floats = NDArray[np.float32]
-# An array of any library, or a number.
-Entries = Any
 # The number of patterns is a multiple of it, for loops that take several entries at once.
 RANK_MULTIPLE = 8
 # Bytes that the processor loads at once, if they begin at a multiple of this number.
 CACHE_LINE = 64
-
-# In single precision, like all entries.
-ZERO, HALF, ONE, TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
 
 
 class State(NamedTuple):
@@ -56,55 +47,7 @@ class Pace(NamedTuple):
     weight: Any  # of the binary penalty, float32
 
 
-def prox(point: Entries, reach: Entries) -> Entries:
-    """Move an entry by ``reach`` towards 0 or 1, whichever is nearer, and into [0, 1]; see `prox_binary`."""
-    # Conditions are factors 0 and 1 here, which every library has.
-    moved = point + (point > HALF) * reach - (point <= HALF) * reach
-    return moved * (moved > ZERO) * (moved < ONE) + (moved >= ONE) * ONE
-
-
-def penalty(x: Entries) -> Entries:
-    """Return the binary penalty of an entry; see `binary_penalty`."""
-    return ONE - abs(ONE - TWO * x)
-
-
-def prox_step(point: Entries, gradient: Entries, step: Entries, weight: Entries) -> Entries:
-    """Take a proximal step; ``weight`` is that of the binary penalty."""
-    return prox(point - step * gradient, TWO * weight * step)
-
-
-def extrapolated(now: Entries, before: Entries, inertia: Entries) -> Entries:
-    """Extrapolate from the last step."""
-    return now + inertia * (now - before)
-
-
-def error_gradient(fitted: Entries, P: Entries, mu: Entries) -> Entries:
-    """Return the gradient of the error of one class; ``fitted`` is ``(X + V_a) G_a``."""
-    return mu * (fitted - P)
-
-
-def cross_gradient(P_own: Entries, P_other: Entries, V_other: Entries, weight: Entries, back: Entries) -> Entries:
-    """Return the part of the gradient of the cross term in V_a that belongs to one other class.
-
-    ``weight`` is that of the ones of the other class, ``back`` the one in the opposite direction.
-    """
-    return HALF * weight * P_other * (ONE - V_other) - HALF * back * P_own * V_other
-
-
-def cross_weight(V_other: Entries, V_own: Entries, weight: Entries) -> Entries:
-    """Return the part of the weights of the usage step that belongs to the cross term with one other class."""
-    return HALF * weight * V_other * (ONE - V_own)
-
-
-def usage_gradient(product: Entries, fitted: Entries, codes: Entries, mu: Entries) -> Entries:
-    """Return the gradient in Y; ``product`` is ``D_a W_a``, ``fitted`` is ``Y_a (X+V_a)^T (X+V_a)``."""
-    return product + mu * fitted + codes
-
-
-# ---------------------------------------------------------------------- compiled loops
-
-
-def copy(factor: Floats, device: Any) -> Floats:
+def copy(factor: Floats) -> Floats:
     """Return a copy that begins where the processor loads it fastest."""
     room = np.empty(factor.size + CACHE_LINE // factor.itemsize, dtype=factor.dtype)
     first = -room.ctypes.data % CACHE_LINE // factor.itemsize
