@@ -13,31 +13,45 @@ import pytest
 import scipy.sparse as sp
 
 from saltmine import CSalt
+from saltmine.baselines import joint_nmf_search
 from saltmine.data.threads import ThreadTeam
 from saltmine.datasets import make_planted
 from saltmine.solver.relaxed.operator import DenseOperator, SparseOperator
+from saltmine.solver.rounding import THRESHOLDS
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+# What workers do when they have nothing to do.
+IDLE = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.admin.system-monitor.interval": "5s",
+}
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark the tests that use a cluster of processes or a browser, and those of the experiments as slow."""
+    """Mark the tests that use a cluster of processes or a browser, and those of the experiments as slow.
+
+    Tests with the cluster come first, so that one process of a run starts it, and not all.
+    """
     for item in items:
         if item.path.is_relative_to(EXPERIMENTS):
             item.add_marker("slow")
         for resource in ("cluster", "browser"):
             if resource in getattr(item, "fixturenames", ()):
                 item.add_marker(resource)
+    items.sort(key=lambda item: "cluster" not in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
 def cluster():
     """Return a Dask cluster of two worker processes; take ``client`` where tests may have killed them."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
+    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+    with dask.config.set(IDLE):
+        cluster = distributed.LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=":0")
+    with cluster:
         yield cluster
 
 
@@ -87,6 +101,12 @@ def planted():
 @pytest.fixture(scope="session")
 def fitted(planted):
     return CSalt(random_state=0).fit(planted.X, planted.y)
+
+
+@pytest.fixture
+def few_thresholds(monkeypatch):
+    """Let a joint NMF try few thresholds, for tests of something else: most of its time is rounding."""
+    monkeypatch.setattr(joint_nmf_search, "THRESHOLDS", THRESHOLDS[::4])
 
 
 def make_dense(matrix, blocks, team, **options):

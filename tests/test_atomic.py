@@ -121,19 +121,17 @@ def test_a_kill_at_any_step_leaves_all_old_or_all_new_files(folder):
 @pytest.mark.slow
 def test_kills_of_the_run_that_cleans_up(folder, tmp_path):
     """Kill a run, then the next one at every step of its cleaning and its end."""
-    for first in (28,):
-        step, killed = 0, True
-        while killed:
-            step += 1
-            shutil.rmtree(tmp_path / "copy", ignore_errors=True)
-            place = tmp_path / "copy" / "out"
-            shutil.copytree(folder, place)
-            in_child(lambda: write(place, "new"), kill_at=first)  # noqa: B023
-            before = contents(place)
-            killed = in_child(lambda: write(place, "newest", OLD), kill_at=step)  # noqa: B023
-            assert contents(place) in (before, dict.fromkeys(OLD, "newest"))
-        assert contents(place) == dict.fromkeys(OLD, "newest")
-        assert plain(place)
+    assert in_child(lambda: write(folder, "new"), kill_at=28)
+    before, place, step, killed = contents(folder), tmp_path / "copy", 0, True
+    assert not plain(folder)
+    while killed:
+        step += 1
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(folder, place, symlinks=True)
+        killed = in_child(lambda: write(place, "newest", OLD), kill_at=step)
+        assert contents(place) in (before, dict.fromkeys(OLD, "newest"))
+    assert contents(place) == dict.fromkeys(OLD, "newest")
+    assert plain(place)
 
 
 @pytest.mark.slow

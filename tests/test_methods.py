@@ -18,16 +18,17 @@ from saltmine.report.page import render
 from saltmine.report.payload import payload
 from tests.helpers.models import assert_same_model
 
+pytestmark = pytest.mark.usefixtures("few_thresholds")
 BASELINES = [name for name in METHODS if name not in ("csalt", "paper", "primp")]
-
-
 # Methods that differ from another one in a parameter, and search long.
 VARIANTS = ("mdldbssl", "jsmf", "rjsnmf", "jnmf")
+# Penalties of the same search as inmf; its own tests are run with each of them.
+PENALTIES = ("jsmf", "rjsnmf", "jnmf")
 
 
-def each(names):
-    """Run a test on every method; variants are slow."""
-    slow = pytest.mark.slow
+def each(names, but=()):
+    """Run a test on every method but some; variants are slow."""
+    slow, names = pytest.mark.slow, [name for name in names if name not in but]
     return pytest.mark.parametrize("name", [pytest.param(n, marks=slow if n in VARIANTS else ()) for n in names])
 
 
@@ -144,14 +145,14 @@ def test_parameters_come_back_from_a_file_and_fit_the_same_model(planted, tmp_pa
 
 
 @pytest.mark.slow
-@each(METHODS)
+@each(METHODS, but=PENALTIES)
 def test_sparse_data_gives_the_same_model(fitted, planted, name):
     model = make(name, random_state=0).fit(sp.csr_array(planted.X.astype(int)), fitted(name).row_labels_)
     assert_same_model(model, fitted(name))
 
 
 @pytest.mark.slow
-@each(BASELINES)
+@each(BASELINES, but=PENALTIES)
 def test_progress_reaches_callback_and_bar(planted, name, capsys):
     seen = []
     make(name, random_state=0, callback=seen.append, verbose=1).fit(planted.X, planted.y)
@@ -203,7 +204,7 @@ def test_data_with_nothing_to_find(name, X):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*only one class")
-@each(BASELINES)
+@each(BASELINES, but=PENALTIES)
 def test_any_number_of_classes(planted, name):
     rows = np.arange(90)
     for labels in (0 * rows, rows % 3):

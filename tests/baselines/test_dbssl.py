@@ -112,6 +112,7 @@ def test_weights_of_two_classes_are_those_of_the_paper(planted):
     assert weights.mean() == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_none_of_the_given_ranks_describes_the_data_shorter_than_the_chosen_ones(planted):
     constellations = [(0, 3), (2, 2, 2), (6, 0, 0), (3, 4, 1)]
     chosen = MdlDbssl(constellations=constellations, tau=0.4).fit(planted.X, planted.y)

@@ -36,6 +36,7 @@ def test_growth_is_the_slope_of_logarithms():
     ]
 
 
+@pytest.mark.slow
 def test_growth_is_drawn(tmp_path):
     draw(make_runs(), tmp_path / "new" / "growth.png")
     assert (tmp_path / "new" / "growth.png").read_bytes().startswith(b"\x89PNG")
@@ -77,6 +78,7 @@ def test_works_take_turns():
     assert calls == ["a", "b", "a", "b"]
 
 
+@pytest.mark.slow
 def test_an_older_revision_gets_another_name(tmp_path):
     if shutil.which("git") is None or not (older.ROOT / ".git").exists():
         pytest.skip("there is no repository to take an older revision from")

@@ -102,6 +102,7 @@ def test_ranks_are_told_to_those_who_need_them(planted):
     assert found.models["primp"].max_rank is None
 
 
+@pytest.mark.slow
 def test_a_method_that_cannot_leaves_the_others():
     wide = np.random.default_rng(0).random((20, 60_000)) < 0.2
     found = compare(wide, [0, 1] * 10, ["asso", "primp"])
@@ -175,6 +176,7 @@ def test_a_second_comparison_leaves_nothing_of_the_first(data, tmp_path):
     assert names == {"comparison.csv", "comparison.md", "comparison.png", "asso.salt"}
 
 
+@pytest.mark.slow
 def test_files_of_somebody_else_are_not_replaced(data, tmp_path):
     (tmp_path / "comparison.csv").write_text("x")
     result = run("compare", data, "--methods", "asso", "-o", tmp_path)

@@ -72,6 +72,7 @@ def test_other_commands_take_one_file_per_class_too(mafs, tmp_path):
     assert compared.exit_code == 0, compared.output
 
 
+@pytest.mark.slow
 def test_new_data_may_have_fewer_samples_than_the_sheet(mafs, tmp_path):
     primary, relapse = mafs
     sheet = tmp_path / "samples.tsv"
@@ -98,6 +99,7 @@ def test_new_data_may_have_fewer_samples_than_the_sheet(mafs, tmp_path):
     assert dropped.stdout.splitlines()[1].startswith("a1,")
 
 
+@pytest.mark.slow
 def test_a_path_with_an_equals_sign_is_a_path(tmp_path):
     path = tmp_path / "lr=1.csv"
     path.write_text("bread,milk,shop\n" + "1,0,x\n0,1,y\n" * 10)

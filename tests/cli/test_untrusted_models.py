@@ -3,8 +3,10 @@
 import html.parser
 import os
 import pty
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,21 +21,41 @@ from tests.helpers.models import two_blocks
 SCRIPT = "</script><script>window.hacked = 1</script><img src=x onerror=alert(1)>"
 
 
+def write_table(folder):
+    frame = pd.DataFrame(two_blocks().astype(int), columns=list("abcdefgh")).assign(shop=["Mainz", "Trier"] * 20)
+    frame.to_csv(folder / "table.csv", index=False)
+    return folder / "table.csv"
+
+
 @pytest.fixture
 def table(tmp_path):
-    frame = pd.DataFrame(two_blocks().astype(int), columns=list("abcdefgh")).assign(shop=["Mainz", "Trier"] * 20)
-    frame.to_csv(tmp_path / "table.csv", index=False)
-    return tmp_path / "table.csv"
+    return write_table(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Return the file of a model."""
+    folder = tmp_path_factory.mktemp("fit")
+    assert run("fit", write_table(folder), "--target", "shop", "-o", folder / "out", "-q").exit_code == 0
+    return folder / "out" / "model.salt"
 
 
 @pytest.fixture
-def model(tmp_path, table):
-    assert run("fit", table, "--target", "shop", "-o", tmp_path / "out", "-q").exit_code == 0
-    return tmp_path / "out" / "model.salt"
+def model(tmp_path, written):
+    """Return a copy of the file, which may be changed."""
+    return Path(shutil.copy(written, tmp_path))
 
 
-@pytest.mark.parametrize("option", ["labels", "items", "stop_words", "target", "path"])
-@pytest.mark.parametrize("command", ["transform", "predict", "report"])
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("transform", "labels"),
+        ("predict", "items"),
+        ("report", "stop_words"),
+        ("transform", "target"),
+        ("report", "path"),
+    ],
+)
 def test_a_model_cannot_name_files_to_open(model, table, command, option):
     rewrite(model, {f"about.reading.{option}": "/etc/passwd"})
     arguments = [model] if command == "report" else [model, table]

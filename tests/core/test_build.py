@@ -53,6 +53,7 @@ def objects(tmp_path_factory):
     return sorted(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_loops_share_no_code_with_other_processors(objects):
     # The linker keeps one copy of what several files define, whichever processor it was compiled for.
     for file in objects:

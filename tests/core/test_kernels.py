@@ -78,6 +78,7 @@ class TestProcessors:
             expected[rows] = np.where(carry[a], signs * worth, -cross).sum(axis=1)
         np.testing.assert_allclose(found[0], expected, rtol=1e-12, atol=1e-9)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("shape", [(120, [30, 41]), (700, [20, 21, 15]), (30, [700, 64])], ids=str)
     def test_models_are_the_same(self, by_processor, shape):
         columns, sizes = shape
@@ -91,6 +92,7 @@ class TestProcessors:
 
         assert same_bytes(by_processor(fit))
 
+    @pytest.mark.slow
     def test_a_processor_is_asked_for_by_its_name(self):
         def asked(name):
             code = "from saltmine import _core; print(_core.cpu())"

@@ -77,6 +77,7 @@ def test_labels_are_sorted_merged_and_counted():
     assert class_blocks(np.array([2, 0]), 4) == [slice(0, 1), slice(1, 1), slice(1, 2), slice(2, 2)]
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=70), min_size=1, max_size=4), st.randoms())
 def test_classes_of_a_layout_may_be_in_any_order(sizes, random):

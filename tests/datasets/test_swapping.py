@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from saltmine.datasets import make_planted, swap
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     X=arrays(bool, array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=12)),
@@ -66,6 +67,7 @@ def test_cells_change_and_the_patterns_are_lost(trades):
         assert swapped[:, pattern].all(axis=1).sum() < 0.2 * together
 
 
+@pytest.mark.slow
 def test_all_matrices_with_these_sums_are_equally_likely():
     # A permutation matrix of three rows: six matrices have its sums.
     found = [tuple(swap(np.eye(3, dtype=int), seed, 10).argmax(axis=1)) for seed in range(1200)]

@@ -56,7 +56,8 @@ def of_sparse_memory(cells, folder):
 
 
 lazy_kinds = [of_dask, of_sparse_dask, of_zarr, of_zarr_path, of_npz, of_sparse_npz, of_parquet]
-kinds = pytest.mark.parametrize("kind", [*lazy_kinds, of_memory, of_sparse_memory])
+# Blocks of every kind are made without a cluster as well; here it is how they come to the workers.
+kinds = pytest.mark.parametrize("kind", [of_dask, of_zarr_path, of_sparse_npz, of_parquet, of_memory, of_sparse_memory])
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +122,7 @@ def test_the_cluster_may_be_named_or_open(client_is_open, cells, planted, expect
     assert_same_fit(model, expected)
 
 
-@pytest.mark.parametrize("kind", [of_dask, of_npz, of_parquet, of_memory])
+@pytest.mark.parametrize("kind", [of_npz, of_memory])
 def test_small_data_is_read_as_a_whole(kind, cells, planted, client, tmp_path):
     few = np.ascontiguousarray(cells[:, 1400:1600])
     here = CSalt(random_state=0).fit(few, planted.y)
@@ -213,8 +214,7 @@ def test_a_worker_killed_in_the_middle_of_a_fit(cells, planted, expected, client
     assert actors(client) == 0
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
-@pytest.mark.parametrize("was_fitted", [True, False])
+@pytest.mark.parametrize(("error", "was_fitted"), [(KeyboardInterrupt, True), (ZeroDivisionError, False)])
 def test_after_an_error_all_is_as_before(error, was_fitted, cells, planted, client):
     def callback(now):
         if now.done >= wide.SEARCHED:
@@ -270,8 +270,9 @@ def test_clusters_that_cannot_be_reached(cells, planted, monkeypatch):
     assert_refused(ValueError, r"client is 7; pass a distributed\.Client", CSalt(client=7), data, planted.y)
 
 
-@pytest.mark.parametrize("use_cluster", [True, False])
-@pytest.mark.parametrize("kind", [of_dask, of_zarr, of_npz, of_parquet])
+@pytest.mark.parametrize(
+    ("kind", "use_cluster"), [(of_dask, True), (of_zarr, False), (of_npz, True), (of_npz, False), (of_parquet, False)]
+)
 def test_values_that_are_no_zeros_and_ones_are_named(kind, use_cluster, cells, planted, client, tmp_path):
     wrong = cells.copy()
     wrong[77, 1234] = 5

@@ -67,6 +67,7 @@ def test_the_commands_for_new_rows_run(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_thresholds")
 def test_the_comparison_runs_and_prints_the_table_shown(folder):
     [(line, shown)] = commands("docs/guide/compare.md")
     found, expected = ([row for row in text.splitlines() if row.strip()] for text in (run_command(line), shown))

@@ -21,7 +21,7 @@ from saltmine.solver.steps import Steps
 from tests.helpers.command_line import refused, run
 
 SAMPLE = 300
-LIMITS = [1, 2, 3, 5, 8, 12, 18, 25, 40, 65, 100, 170, 300, 550, 1000]
+LIMITS = [1, 2, 5, 12, 25, 65, 170, 400, 1000]
 ENDED_EARLY = "The time limit made the search shorter: with a longer one there may be more, or other, patterns."
 
 
@@ -77,9 +77,18 @@ def test_whenever_it_ends_in_memory_the_model_is_shown(looks, planted, limit):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parameters", [{"max_rank": 2}, {"n_restarts": 3}, {"n_restarts": 2, "n_jobs": 2}], ids=str)
-@pytest.mark.parametrize("limit", LIMITS[::4])
-def test_parameters_hold_whenever_it_ends(looks, planted, limit, parameters):
+@pytest.mark.parametrize(
+    ("parameters", "limit"),
+    [
+        ({"max_rank": 2}, 25),
+        ({"max_rank": 2}, 1000),
+        ({"n_restarts": 3}, 1),
+        ({"n_restarts": 3}, 170),
+        ({"n_restarts": 2, "n_jobs": 2}, 1000),
+    ],
+    ids=str,
+)
+def test_parameters_hold_whenever_it_ends(looks, planted, parameters, limit):
     model = CSalt(random_state=0, max_time=limit, **parameters).fit(planted.X, planted.y)
     assert_shown(model)
     assert (~model.typical_).sum() <= parameters.get("max_rank", np.inf)
@@ -92,7 +101,7 @@ def test_whenever_it_ends_without_classes_the_model_is_shown(looks, planted, lim
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [1, 4, 10, 19, 30, 90, 210, 450])
+@pytest.mark.parametrize("limit", [1, 10, 30, 90, 450])
 @pytest.mark.parametrize("shape", ["wide", "tall"])
 def test_whenever_it_ends_in_blocks_the_model_is_shown(looks, small_samples, limit, shape):
     sizes = (2000, [60, 60]) if shape == "wide" else (40, [900, 900])
@@ -204,7 +213,7 @@ def test_no_candidate_is_looked_for_where_the_search_was_cut_short(looks):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [1, 2, 3, 5, 20])
+@pytest.mark.parametrize("limit", [1, 3, 20])
 def test_the_published_algorithm_ends_with_the_best_so_far(looks, planted, limit):
     model = CSalt(algorithm="paper", random_state=0, max_time=limit, max_iter=500).fit(planted.X, planted.y)
     assert not model.finished_
@@ -220,7 +229,7 @@ def test_more_time_finds_more(looks, planted):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [3, 40, 300])
+@pytest.mark.parametrize("limit", [40, 300])
 def test_the_same_number_of_looks_gives_the_same_model(looks, planted, limit):
     one, other = (CSalt(random_state=0, max_time=limit).fit(planted.X, planted.y) for _ in range(2))
     np.testing.assert_array_equal(one.usage_, other.usage_)
@@ -290,7 +299,7 @@ BETWEEN = 30
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("parameters", "more"),
-    [({}, BETWEEN), ({}, 150), ({"n_restarts": 2}, BETWEEN), ({"random_state": 5, "max_rank": 3}, 150)],
+    [({}, BETWEEN), ({"n_restarts": 2}, 150), ({"random_state": 5, "max_rank": 3}, 150)],
     ids=str,
 )
 def test_with_a_checkpoint_short_runs_end_with_the_whole_model(looks, monkeypatch, planted, parameters, more, tmp_path):

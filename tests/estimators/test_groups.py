@@ -90,6 +90,7 @@ def test_every_row_a_group_is_no_groups():
     pd.testing.assert_frame_equal(model.patterns(), alone.patterns())
 
 
+@pytest.mark.slow
 def test_groups_are_saved_with_their_name(tmp_path):
     X, y, groups, _ = make_rows(2, True, altered=True)
     patients = pd.Series([f"P{g:02}" for g in groups], name="patient")

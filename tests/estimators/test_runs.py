@@ -28,12 +28,11 @@ def test_the_same_seed_gives_the_same_model_whatever_the_threads():
     # Large enough for BLAS to sum in another order when it has another number of threads.
     planted = make_planted(500, [400, 400], rank=12, random_state=0)
     models = []
-    for n_threads in (1, 2, 3):
+    for n_threads in (1, 3):
         with threadpool_limits(n_threads, user_api="blas"):
             model = CSalt(random_state=4, rank_step=20, max_rank=20, max_iter=60)
             models.append(model.fit(planted.X, planted.y))
-    assert_same_model(models[0], models[1])
-    assert_same_model(models[0], models[2])
+    assert_same_model(*models)
 
 
 @pytest.mark.slow
@@ -44,9 +43,9 @@ def test_fits_at_the_same_time_do_not_disturb_each_other_or_blas(planted):
     before = blas_threads()
     inside = []
     quick = {"max_iter": 150, "max_rank": 5, "callback": lambda now: inside.append(max(blas_threads()))}
-    alone = [CSalt(random_state=seed, **quick).fit(planted.X, planted.y) for seed in range(3)]
-    with ThreadPoolExecutor(3) as pool:
-        together = list(pool.map(lambda seed: CSalt(random_state=seed, **quick).fit(planted.X, planted.y), range(3)))
+    alone = [CSalt(random_state=seed, **quick).fit(planted.X, planted.y) for seed in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(lambda seed: CSalt(random_state=seed, **quick).fit(planted.X, planted.y), range(2)))
     for one, two in zip(alone, together, strict=True):
         assert_same_model(one, two)
     assert set(inside) == {1}
@@ -95,9 +94,9 @@ def test_another_seed_starts_elsewhere(planted):
 def test_restarts_keep_the_lowest_description_length(planted):
     # The paper's algorithm, whose starts end in different places.
     quick = {"algorithm": "paper", "max_iter": 200, "max_rank": 5}
-    several = CSalt(random_state=0, n_restarts=4, **quick).fit(planted.X, planted.y)
+    several = CSalt(random_state=0, n_restarts=3, **quick).fit(planted.X, planted.y)
     lengths = []
-    for skipped in range(4):
+    for skipped in range(3):
         # The k-th restart alone: a generator whose next draw is its seed.
         state = np.random.RandomState(0)
         state.randint(np.iinfo(np.int32).max, size=skipped)
@@ -115,7 +114,7 @@ def test_jobs_do_not_change_the_answer(planted):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("max_rank", [1, 2, 12])
+@pytest.mark.parametrize("max_rank", [1, 12])
 def test_max_rank_limits_the_number_of_patterns(planted, max_rank):
     ranks = []
     settings = {"algorithm": "paper", "max_rank": max_rank, "max_iter": 100, "random_state": 0}
@@ -127,6 +126,7 @@ def test_max_rank_limits_the_number_of_patterns(planted, max_rank):
     assert many.n_components_ <= max_rank
 
 
+@pytest.mark.slow
 def test_primp_takes_labels_for_reporting_only(planted):
     plain = Primp(random_state=0).fit(planted.X)
     labelled = Primp(random_state=0).fit(planted.X, np.array(["a", "b"])[planted.y])
@@ -208,6 +208,7 @@ def test_failed_input_leaves_a_fitted_model_as_it_was(planted):
     assert model.n_features_in_ == 100
 
 
+@pytest.mark.slow
 def test_callback_gets_rank_iteration_and_objective(planted):
     seen = []
     model = CSalt(algorithm="paper", random_state=0, max_iter=200, callback=seen.append).fit(planted.X, planted.y)
@@ -230,6 +231,7 @@ def test_callback_follows_the_relaxed_solve_and_the_refinement(planted):
     assert refined[-1].rank == model.n_components_
 
 
+@pytest.mark.slow
 def test_history_runs_through_all_ranks(planted):
     seen = []
     model = CSalt(algorithm="paper", random_state=0, rank_step=1, max_rank=3, max_iter=50, callback=seen.append)
@@ -239,6 +241,7 @@ def test_history_runs_through_all_ranks(planted):
     assert model.n_iter_ == 150
 
 
+@pytest.mark.slow
 def test_verbose_shows_a_bar_on_standard_error_only(planted, capfd):
     CSalt(random_state=0, max_iter=50, n_restarts=2, verbose=1).fit(planted.X, planted.y)
     out, err = capfd.readouterr()

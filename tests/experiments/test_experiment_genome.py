@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from experiments import genome_page
 from experiments.genome import GENOME, agreement, count_distinct, recovered
 from experiments.genome_figure import shared_patterns
 from experiments.simulated_genomes import Program
@@ -188,7 +189,8 @@ def a_usage(*samples):
         ({"altered_sizes": {"N": [1], "T": [2], "R": [0]}}, "in primary tumour (2); in the paper, in relapse (3,800)."),
     ],
 )
-def test_sentences_follow_the_figures(row, tmp_path, changed, sentence):
+def test_sentences_follow_the_figures(row, tmp_path, monkeypatch, changed, sentence):
+    monkeypatch.setattr(genome_page, "draw", lambda rows, path: None)
     one = {name: row[name] for name in row} | {"usage": ["1" * 56], "shared_sizes": [10]}
     one["altered_sizes"] = {"N": [5], "T": [0], "R": [0]}
     assert sentence in GENOME.write([{**one, **changed}], tmp_path)

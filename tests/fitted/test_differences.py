@@ -87,6 +87,7 @@ def test_shuffled_labels_are_rarely_confirmed():
     assert claimed <= 5
 
 
+@pytest.mark.slow
 def test_names_of_items_and_one_class():
     planted = make_planted(40, [60, 60], 3, noise=0.05, random_state=0)
     model = CSalt(random_state=0).fit(planted.X, planted.y, item_names=[f"gene {i}" for i in range(40)])

@@ -18,9 +18,14 @@ from tests.helpers.model_files import rewrite, taken_apart
 from tests.helpers.models import two_blocks
 
 
+@pytest.fixture(scope="module")
+def model():
+    return CSalt(random_state=0).fit(two_blocks(), ["a", "b"] * 20)
+
+
 @pytest.fixture
-def path(tmp_path):
-    CSalt(random_state=0).fit(two_blocks(), ["a", "b"] * 20).save(tmp_path / "model.salt")
+def path(model, tmp_path):
+    model.save(tmp_path / "model.salt")
     return tmp_path / "model.salt"
 
 
@@ -91,6 +96,7 @@ def test_sizes_that_lie_are_refused(path, size):
     assert "is damaged or not a saltmine model" in refusal(path)
 
 
+@pytest.mark.slow
 def test_a_part_that_unpacks_to_more_than_it_says_is_read_no_further(path):
     # The directory and the array agree on a size; the content is much longer.
     header, arrays = taken_apart(path)

@@ -375,6 +375,7 @@ def test_samples_take_classes_and_patients_from_a_sheet(tmp_path):
     assert "'s1'" in refusal(path, labels=sheet)
 
 
+@pytest.mark.slow
 def test_htslib_writes_nothing_to_the_terminal(tmp_path, capfd):
     # Neither the chromosome nor GT is defined in the header, which it would warn of.
     content = vcf(record("0/1", "0/0", chromosome="chr9")).replace(HEADER, "##fileformat=VCFv4.2\n")
@@ -512,6 +513,7 @@ def test_cells_without_a_class_can_be_left_out(tmp_path):
     assert table.notes == ("Left out 2 rows without a class.",)
 
 
+@pytest.mark.slow
 def test_samples_without_a_class_and_rare_alterations_can_be_left_out(tmp_path):
     records = record("0/1", "0/0"), record("1/1", "0/1", position=20)
     path = write_vcf(tmp_path / "calls.vcf", vcf(*records))

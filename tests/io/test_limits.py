@@ -311,8 +311,10 @@ def test_there_are_bombs_of_every_kind():
     assert len({bomb.name for bomb in BOMBS}) == len(BOMBS)
 
 
-# One of every kind of file; ``python -m fuzz.bombs`` and ``make bench-trust`` read all.
-CHOSEN = {bomb.file.partition(".")[2]: bomb for bomb in BOMBS}.values()
+# One of every kind of file; ``python -m fuzz.bombs`` and ``make bench-trust`` read all. Tables are read alike whatever
+# separates their columns, and whole files unpacked alike whatever is in them.
+LEFT_OUT = {"a.csv", "a.tsv.gz", "a.parquet.gz", "Parquet of many columns"}
+CHOSEN = {bomb.file: bomb for bomb in BOMBS if not {bomb.file, bomb.name} & LEFT_OUT}.values()
 
 
 @pytest.mark.slow

@@ -38,6 +38,7 @@ def assert_same_frame(one, two):
 
 
 class TestCsv:
+    @pytest.mark.slow
     @pytest.mark.parametrize("compression", COMPRESSORS)
     @pytest.mark.parametrize("suffix", SEPARATORS)
     def test_what_pandas_writes_comes_back(self, written, shops, suffix, compression):
@@ -347,11 +348,13 @@ class TestParquet:
         assert table.item_names.tolist() == ["bread", "colour", "price", "open"]
         assert table.row_names is None
 
+    @pytest.mark.slow
     def test_compressed_once_more(self, tmp_path, shops):
         path = tmp_path / "shops.parquet.gz"
         path.write_bytes(gzip.compress(shops.to_parquet()))
         assert_same_frame(read(path).X, shops)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("suffix", [".parquet", ".pq"])
     def test_index_names_the_rows(self, tmp_path, shops, suffix):
         shops.index = ["a", "b", "c", "d"]

@@ -51,6 +51,7 @@ def counts(draw, most_rows, most_groups):
     return [np.array(column) for column in zip(*groups, strict=True)]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(counts(60, 5))
 def test_few_hits_are_summed_up(figures):

@@ -21,7 +21,7 @@ def near_copies(seed, counts, n_items=40):
 @pytest.mark.parametrize("counts", [[10] * 60, [4] * 60 + [300], [1, 2, 3, 20] * 15], ids=["equal", "one", "unequal"])
 def test_near_copies_are_no_patterns_of_many(counts):
     shared = 0
-    for seed in range(5000, 5003):
+    for seed in range(5000, 5002):
         X, groups, y = near_copies(seed, counts)
         model = CSalt(random_state=0).fit(X, y, groups=groups)
         assert model.n_components_ > 0

@@ -126,7 +126,7 @@ def frequent_items(seed, planted, n_frequent=12):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_frequent_items_alone_are_only_the_typical_row(seed):
     X, y, _ = frequent_items(seed, planted=False)
     for model in (CSalt(random_state=0).fit(X, y), Primp(random_state=0).fit(X)):
@@ -135,7 +135,7 @@ def test_frequent_items_alone_are_only_the_typical_row(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_pattern_beside_frequent_items_is_found_without_them(seed):
     """The frequent items are as frequent in its rows as in all others: they are no part of it."""
     X, y, rows = frequent_items(seed, planted=True)
@@ -251,7 +251,7 @@ def test_short_runs_are_still_runs(planted, settings):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_items_of_a_typical_row_of_most_rows_are_in_no_other_pattern(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.random((240, 60)) < 0.04, np.repeat(["a", "b"], 120)
@@ -265,7 +265,7 @@ def test_items_of_a_typical_row_of_most_rows_are_in_no_other_pattern(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_what_rows_settle_on_is_still_shown(seed):
     """Dense data, where rows have many ways to be described: every pattern is shown, or a typical row."""
     rng = np.random.default_rng(seed)
@@ -312,7 +312,7 @@ def test_patterns_of_many_classes_are_found_with_and_without_alterations_in_the_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_classes_of_one_or_two_rows_do_no_harm(seed):
     planted = make_planted(120, [400, 400], 5, noise=0.02, random_state=seed)
     labels = planted.y.astype(str).astype(object)
@@ -332,30 +332,30 @@ def test_classes_of_one_or_two_rows_do_no_harm(seed):
 
 
 def fit_with_threads(monkeypatch, X, y, kind=CSalt):
-    """Return a fit with one thread; others must find the same."""
+    """Return a fit with one thread; several must find the same."""
     fits = []
-    for n_threads in (1, 2, 4):
+    for n_threads in (1, 3):
         monkeypatch.setattr(fitting, "ThreadTeam", partial(ThreadTeam, n_threads))
         fits.append(kind(random_state=0).fit(X, y))
-    for other in fits[1:]:
-        assert_same_model(fits[0], other)
-        np.testing.assert_array_equal(fits[0].pattern_evidence_, other.pattern_evidence_)
-        np.testing.assert_array_equal(fits[0].alteration_q_values_, other.alteration_q_values_)
-    return fits[0]
+    one, other = fits
+    assert_same_model(one, other)
+    np.testing.assert_array_equal(one.pattern_evidence_, other.pattern_evidence_)
+    np.testing.assert_array_equal(one.alteration_q_values_, other.alteration_q_values_)
+    return one
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [CSalt, Primp])
-@pytest.mark.parametrize(("noise", "sizes"), [(0.02, [250, 250]), (0.15, [100, 150, 200])])
+@pytest.mark.parametrize(
+    ("kind", "noise", "sizes"), [(Primp, 0.02, [250, 250]), (CSalt, 0.02, [250, 250]), (CSalt, 0.15, [100, 150, 200])]
+)
 def test_threads_find_the_same_planted_patterns(noise, sizes, kind, monkeypatch):
     planted = make_planted(300, sizes, rank=20, noise=noise, random_state=3)
     assert fit_with_threads(monkeypatch, planted.X, planted.y, kind).n_components_ > 10
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_threads_find_the_same_where_rows_have_many_ways_to_be_described(seed, monkeypatch):
-    rng = np.random.default_rng(seed)
+def test_threads_find_the_same_where_rows_have_many_ways_to_be_described(monkeypatch):
+    rng = np.random.default_rng(0)
     usage = rng.random((200, 12)) < 0.3
     X = (usage @ (rng.random((12, 40)) < 0.3)) ^ (rng.random((200, 40)) < 0.08)
     fit_with_threads(monkeypatch, X, rng.integers(0, 3, 200))

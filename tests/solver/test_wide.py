@@ -239,6 +239,7 @@ def test_tables_files_and_reports(planted, tmp_path):
     assert "item " in (tmp_path / "wide.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_new_rows_of_planted_data_use_the_patterns_of_their_like(planted):
     model = CSalt(random_state=0).fit(planted.X, planted.y)
     usage = model.transform(planted.X, planted.y)
