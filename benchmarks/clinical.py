@@ -105,4 +105,5 @@ def _rates(kind: str, role: int, n_classes: int, rng: np.random.Generator) -> ND
 
 def _plant(X: Bools, rows: Bools, items: Sequence[int], rng: np.random.Generator) -> None:
     """Give the rows most of the items."""
-    X[np.ix_(rows, items)] |= rng.random((int(rows.sum()), len(items))) < rng.uniform(*DENSITY)
+    cells = np.ix_(rows, np.array(items, dtype=np.intp))
+    X[cells] |= rng.random((int(rows.sum()), len(items))) < rng.uniform(*DENSITY)

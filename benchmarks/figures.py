@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.claim_checks import OF_A_CLASS, Claim, claims_of
 from benchmarks.parts import DATA
 from experiments.experiment import Row, Task
-from saltmine import CSalt
+from saltmine import CSalt, Primp
 from saltmine.arrays import Bools, Floats, Indices
 
 Items = frozenset[int]
@@ -25,9 +25,10 @@ LEVEL = 0.01
 TWICE = 2.0
 
 
-def default_fit(X: Any, y: Any, seed: int) -> CSalt:
-    """Fit `CSalt` as it is."""
-    return CSalt(random_state=seed).fit(X, y)
+def default_fit(X: Any, y: Any, seed: int) -> Any:
+    """Fit `CSalt` as it is, or `Primp` where there is one class."""
+    kind = CSalt if len(np.unique(y)) > 1 else Primp
+    return kind(random_state=seed).fit(X, y)
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,11 @@ def pattern_numbers(model: Any) -> Indices:
 
 def items_of(row: Bools) -> Items:
     return frozenset(np.flatnonzero(row).tolist())
+
+
+def whole_items(model: Any, s: int) -> Items:
+    """Return the items of a pattern, with those that any class adds."""
+    return items_of(model.components_[s] | model.alterations_[:, s].any(axis=0))
 
 
 def jaccard(one: Items, other: Items) -> float:

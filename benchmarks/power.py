@@ -12,29 +12,40 @@ Parts:
   "mostly") is recovered if of that pattern the q-value of the class is at most .01 and no class uses it more; an
   alteration, if the class adds at least half of the planted items to it and at most as many others. A found set, with
   all that classes add, is unrelated if it has fewer than two items of each planted pattern, added ones included.
+- groceries: market baskets without classes. Distinct patterns are taken in the order of the model, each that has fewer
+  than half of its items, or of theirs, in common with every one before it. Of a fit of half of the baskets, one is
+  confirmed if in the other half more rows have more than half of its items than in each of 19 swapped copies.
 - planted: the paper's matrices, 800 columns x 1000 rows; F and recall of the alterations.
 - nulls: swaps of real tables that keep both margins, pure noise, independent items of 14 kinds: fits with a pattern.
+- lines: tic-tac-toe; lines of crosses and of noughts among the claims about classes, and other claims.
+- wrong_labels: patterns of classes, one label in ten wrong; soft F1 of the claims.
+- seeds: of all pairs of five fits that differ in the seed, the share of the patterns of the one that come back in the
+  other, with a Jaccard similarity of at least .7; items that classes add count too.
 
-`benchmarks.quality` prints all figures and stores the runs.
+Rivals are in `benchmarks.rivals`. `benchmarks.quality` prints all figures and stores the runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from benchmarks.claims import LARGE, SMALL, load
+from benchmarks.claim_checks import half_of, has_most
+from benchmarks.claims import LARGE, SMALL, count_lines, load, score_claims
 from benchmarks.clinical import ALTERED, MOSTLY, ONLY, ClinicalTable, PlantedPattern, simulate
 from benchmarks.figures import (
     LEVEL,
     Figures,
     Fit,
+    Items,
     Part,
+    claims_about,
     default_fit,
     items_of,
     jaccard,
@@ -44,15 +55,16 @@ from benchmarks.figures import (
     run_all,
     share,
     use_shares,
+    whole_items,
 )
 from benchmarks.independent import KINDS as INDEPENDENT
 from benchmarks.independent import make_independent
 from benchmarks.noise import make_noise
-from benchmarks.parts import DATA
+from benchmarks.parts import DATA, require
 from experiments import planted as planted_experiment
 from experiments.experiment import Row, Task
 from saltmine.arrays import Bools
-from saltmine.datasets import swap
+from saltmine.datasets import make_class_patterns, swap
 from saltmine.metrics import alteration_recall, f_measure
 
 # ---------------------------------------------------------------------- narrow tables
@@ -104,7 +116,7 @@ def score_clinical(table: ClinicalTable, model: Any) -> Row:
     """Count what was planted in a table and what of it a model has."""
     numbers = pattern_numbers(model)
     sets = [items_of(model.components_[s]) for s in numbers]
-    whole = [items_of(model.components_[s] | model.alterations_[:, s].any(axis=0)) for s in numbers]
+    whole = [whole_items(model, s) for s in numbers]
     uses = use_shares(model, table.y)
     found: Row = dict.fromkeys(("patterns", "differences", "alterations"), 0)
     planted = {f"planted {name}": 0 for name in found}
@@ -144,6 +156,63 @@ def figures_of_clinical(runs: Sequence[Row]) -> Figures:
 def clinical(fit: Fit = default_fit, seeds: Iterable[int] = range(80)) -> Figures:
     """Return the shares of what was planted in clinical tables that is recovered, and of unrelated sets."""
     return figures_of_clinical(run_all(measure_clinical, fit, ["tables"], seeds))
+
+
+# ---------------------------------------------------------------------- market baskets
+
+COPIES = 19
+ALL_BASKETS, HALF_OF_BASKETS = "all baskets", "one half"
+
+
+def read_groceries(data: Path) -> sp.csr_array:
+    """Read the baskets."""
+    require(data / "data" / "baskets")
+    return sp.csr_array(sp.load_npz(data / "data" / "baskets" / "groceries.npz") != 0)
+
+
+def distinct(sets: Iterable[Items]) -> list[Items]:
+    """Leave out every set that has half of its items, or half of theirs, in common with one before it."""
+    kept: list[Items] = []
+    for items in sets:
+        if items and all(2 * len(items & other) < min(len(items), len(other)) for other in kept):
+            kept.append(items)
+    return kept
+
+
+def measure_groceries(fit: Fit, case: str, seed: int, data: Path) -> Row:
+    X = read_groceries(data)
+    first = np.ones(X.shape[0], dtype=bool)
+    if case == HALF_OF_BASKETS:
+        first = half_of(np.full(X.shape[0], ""), seed)
+    model = fit(X[first].toarray(), np.zeros(int(first.sum()), dtype=np.int64), seed)
+    sets = distinct(items_of(model.components_[s]) for s in pattern_numbers(model))
+    if case == ALL_BASKETS:
+        return {"distinct": len(sets)}
+    return {"distinct": len(sets), "confirmed": sum(confirmed(X[~first], sets, seed))}
+
+
+def confirmed(X: sp.csr_array, sets: Sequence[Items], seed: int) -> list[bool]:
+    """Say of every set whether more rows have most of it than in each of the swapped copies."""
+
+    def rows(of: sp.csr_array) -> NDArray[np.int64]:
+        dense = of.toarray()
+        return np.array([has_most(dense, items).sum() for items in sets], dtype=np.int64)
+
+    copies = [rows(swap(X, COPIES * seed + k)) for k in range(COPIES)]
+    return [bool(more) for more in rows(X) > np.max(copies, axis=0)]
+
+
+def figures_of_groceries(runs: Sequence[Row]) -> Figures:
+    cases = of_cases(runs)
+    found = {case: mean(of, "distinct") for case, of in cases.items()}
+    if HALF_OF_BASKETS in cases:
+        found["confirmed"] = share(cases[HALF_OF_BASKETS], "confirmed", "distinct")
+    return found
+
+
+def groceries(fit: Fit = default_fit, seeds: Iterable[int] = range(2), data: Path = DATA) -> Figures:
+    """Return the number of distinct patterns of all baskets and of half of them, and the share that is confirmed."""
+    return figures_of_groceries(run_all(measure_groceries, fit, (ALL_BASKETS, HALF_OF_BASKETS), seeds, data))
 
 
 # ---------------------------------------------------------------------- the paper's matrices
@@ -225,30 +294,110 @@ def nulls(
     return figures_of_nulls(run_all(measure_nulls, fit, cases, seeds, data))
 
 
+# ---------------------------------------------------------------------- claims about classes
+
+LINES = ("tictactoe",)
+WRONG_LABELS = ("2 classes", "5 classes", "10 classes", "20 classes", "50 classes")
+
+
+def measure_lines(fit: Fit, case: str, seed: int, data: Path) -> Row:
+    X, y, items = load(case, data)
+    return count_lines(claims_about(fit(X.toarray(), y, seed), y), items)
+
+
+def figures_of_lines(runs: Sequence[Row]) -> Figures:
+    return {name: mean(runs, name) for name in ("crosses", "noughts", "others")}
+
+
+def lines(fit: Fit = default_fit, seeds: Iterable[int] = range(5), data: Path = DATA) -> Figures:
+    """Return how many lines of crosses and noughts are claimed, and what else."""
+    return figures_of_lines(run_all(measure_lines, fit, LINES, seeds, data))
+
+
+def measure_wrong_labels(fit: Fit, case: str, seed: int, data: Path) -> Row:
+    made = make_class_patterns(int(case.split()[0]), random_state=seed)
+    return score_claims(claims_about(fit(made.X, made.y, seed), made.y), made)
+
+
+def figures_of_wrong_labels(runs: Sequence[Row]) -> Figures:
+    return {case: mean(of, "soft F1") for case, of in of_cases(runs).items()}
+
+
+def wrong_labels(
+    fit: Fit = default_fit, seeds: Iterable[int] = range(1), cases: Iterable[str] = WRONG_LABELS[:3]
+) -> Figures:
+    """Return the soft F1 of what is claimed where one label in ten is wrong."""
+    return figures_of_wrong_labels(run_all(measure_wrong_labels, fit, cases, seeds))
+
+
+# ---------------------------------------------------------------------- seeds
+
+OF_SEEDS = ("kr_vs_kp", "soybean", "zoo", "vote")
+FITS = 5
+
+
+def measure_seeds(fit: Fit, case: str, seed: int, data: Path) -> Row:
+    X, y, _ = load(case, data)
+    models = [fit(X.toarray(), y, FITS * seed + k) for k in range(FITS)]
+    return count_returning([[whole_items(m, s) for s in pattern_numbers(m)] for m in models])
+
+
+def count_returning(fits: Sequence[Sequence[Items]]) -> Row:
+    """Count patterns in all pairs of fits, and those that come back."""
+    pairs = [(one, other) for one in fits for other in fits if one is not other]
+    back = sum(any(jaccard(items, again) >= SIMILAR for again in other) for one, other in pairs for items in one)
+    return {"patterns": sum(len(one) for one, _ in pairs), "back": back}
+
+
+def figures_of_seeds(runs: Sequence[Row]) -> Figures:
+    return {case: share(of, "back", "patterns") for case, of in of_cases(runs).items()}
+
+
+def seeds(
+    fit: Fit = default_fit, seeds: Iterable[int] = range(1), cases: Iterable[str] = OF_SEEDS, data: Path = DATA
+) -> Figures:
+    """Return the share of patterns that come back with another seed; five fits for each of the given numbers."""
+    return figures_of_seeds(run_all(measure_seeds, fit, cases, seeds, data))
+
+
 # ---------------------------------------------------------------------- all parts
 
 
-def _each(cases: Iterable[str], count: int) -> Mapping[str, int]:
+def _each(cases: Iterable[str], count: int) -> dict[str, int]:
     return dict.fromkeys(cases, count)
 
 
 PARTS: dict[str, Part] = {
     "narrow": Part("Narrow tables", measure_narrow, figures_of_narrow, _each(COLUMNS, 12), _each(COLUMNS, 4)),
     "clinical": Part("Clinical tables", measure_clinical, figures_of_clinical, {"tables": 80}, {"tables": 16}),
+    "groceries": Part(
+        "Groceries",
+        measure_groceries,
+        figures_of_groceries,
+        {ALL_BASKETS: 1, HALF_OF_BASKETS: 4},
+        {ALL_BASKETS: 1, HALF_OF_BASKETS: 1},
+    ),
     "planted": Part("The paper's matrices", measure_planted, figures_of_planted, _each(PLANTED, 8), _each(PLANTED, 1)),
     "nulls": Part(
-        "Nothing to find",
+        "Nothing to find: fits with a pattern",
         measure_nulls,
         figures_of_nulls,
         {**_each(NULLS, 22), PURE_NOISE: 50},
         _each(NULLS, 1),
     ),
-}
-
-#: Every part as a function of a fit and seeds.
-FUNCTIONS: dict[str, Callable[..., Figures]] = {
-    "narrow": narrow,
-    "clinical": clinical,
-    "planted": planted,
-    "nulls": nulls,
+    "lines": Part("Lines of tic-tac-toe", measure_lines, figures_of_lines, _each(LINES, 5), _each(LINES, 1)),
+    "wrong_labels": Part(
+        "One label in ten wrong: soft F1",
+        measure_wrong_labels,
+        figures_of_wrong_labels,
+        _each(WRONG_LABELS, 1) | _each(WRONG_LABELS[:2], 3),
+        _each(WRONG_LABELS[:2], 1),
+    ),
+    "seeds": Part(
+        "Patterns that come back with another seed",
+        measure_seeds,
+        figures_of_seeds,
+        _each(OF_SEEDS, 1),
+        _each(OF_SEEDS[1:], 1),
+    ),
 }
