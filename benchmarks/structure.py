@@ -18,7 +18,8 @@ Three stratified folds, shuffled by the seed; classes of at least six rows. Figu
 - transform: accuracy of logistic regression on ``transform``.
 
 Tables are those of ``shared`` beside the repository, or of ``--data``, and digits (ink or none); tables of other data
-(``messy``) become items by `Prepare`, made of the rows of the fit.
+(``messy``) become items by `Prepare`. It sees the columns of all rows, without labels: a fold may lack a value of a
+column, which `Prepare` refuses in new rows.
 """
 
 from __future__ import annotations
@@ -74,12 +75,13 @@ class Fold(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def read_other(name: str, data: Path) -> tuple[pd.DataFrame, NDArray[np.str_]]:
-    """Read a table whose columns are no items yet, and its labels."""
+def items_of_other(name: str, data: Path) -> tuple[Bools, NDArray[np.str_]]:
+    """Read a table whose columns are no items yet; return its items and its labels."""
     file, label, separator = FILES[name]
     require(data / "data" / "messy")
     table = pd.read_csv(data / "data" / "messy" / file, sep=separator, na_values=MISSING, low_memory=False)
-    return table.drop(columns=label), table[label].to_numpy().astype(str)
+    items = Prepare(missing="item").fit_transform(table.drop(columns=label))
+    return items.to_numpy(dtype=bool), table[label].to_numpy().astype(str)
 
 
 def folds(name: str, seed: int, data: Path) -> Iterator[Fold]:
@@ -90,11 +92,9 @@ def folds(name: str, seed: int, data: Path) -> Iterator[Fold]:
         for train, test in split(X, y):
             yield Fold(X[train].toarray(), y[train], X[test].toarray(), y[test])
         return
-    table, y = read_other(name, data)
-    for train, test in split(table, y):
-        prepare = Prepare(missing="item").fit(table.iloc[train])
-        items, new = (prepare.transform(table.iloc[rows]).to_numpy(dtype=bool) for rows in (train, test))
-        yield Fold(items, y[train], new, y[test])
+    items, y = items_of_other(name, data)
+    for train, test in split(items, y):
+        yield Fold(items[train], y[train], items[test], y[test])
 
 
 # ---------------------------------------------------------------------- held-out nats
@@ -191,21 +191,8 @@ def _on_features(model: Any, fold: Fold) -> float:
 
 def figures_of_predictions(runs: Sequence[Row]) -> Figures:
     """Return the figures of every table: of the model, of naive Bayes and of logistic regression."""
-    names = (
-        "accuracy",
-        "log loss",
-        "transform",
-        "accuracy of NB",
-        "log loss of NB",
-        "accuracy of LR",
-        "log loss of LR",
-    )
-    figures: Figures = {}
-    for case, of in of_cases(runs).items():
-        means = {name: mean(of, name) for name in names}
-        figures |= {f"{case}: {name}": value for name, value in means.items()}
-        figures |= {f"{case}: {name} - NB": means[name] - means[f"{name} of NB"] for name in ("accuracy", "log loss")}
-    return figures
+    names = (*MEASURES, "transform", *(f"{name}{of}" for name in MEASURES for of in (" of NB", " of LR")))
+    return {f"{case}: {name}": mean(of, name) for case, of in of_cases(runs).items() for name in names}
 
 
 def predictions(
