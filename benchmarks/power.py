@@ -19,6 +19,8 @@ Parts:
 - nulls: swaps of real tables that keep both margins, pure noise, independent items of 14 kinds: fits with a pattern.
 - lines: tic-tac-toe; lines of crosses and of noughts among the claims about classes, and other claims.
 - wrong_labels: patterns of classes, one label in ten wrong; soft F1 of the claims.
+- halves: claims about classes of half of the rows; the share that the other half confirms (`benchmarks.claims`).
+- genome: a simulated genome with planted programs of classes; recall and precision of their items.
 - seeds: of all pairs of five fits that differ in the seed, the share of the patterns of the one that come back in the
   other, with a Jaccard similarity of at least .7; items that classes add count too.
 
@@ -36,7 +38,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from benchmarks.claim_checks import half_of, has_most
+from benchmarks.claim_checks import half_of, has_most, is_confirmed
 from benchmarks.claims import LARGE, SMALL, count_lines, load, score_claims
 from benchmarks.clinical import ALTERED, MOSTLY, ONLY, ClinicalTable, PlantedPattern, simulate
 from benchmarks.figures import (
@@ -61,8 +63,10 @@ from benchmarks.independent import KINDS as INDEPENDENT
 from benchmarks.independent import make_independent
 from benchmarks.noise import make_noise
 from benchmarks.parts import DATA, require
+from benchmarks.scale import read_genome
 from experiments import planted as planted_experiment
-from experiments.experiment import Row, Task
+from experiments.experiment import Row, SkipTask, Task
+from experiments.genome import recovered
 from saltmine.arrays import Bools
 from saltmine.datasets import make_class_patterns, swap
 from saltmine.metrics import alteration_recall, f_measure
@@ -330,6 +334,53 @@ def wrong_labels(
     return figures_of_wrong_labels(run_all(measure_wrong_labels, fit, cases, seeds))
 
 
+HALVES = ("soybean", "zoo")
+
+
+def measure_halves(fit: Fit, case: str, seed: int, data: Path) -> Row:
+    X, y, _ = load(case, data)
+    rows, first = X.toarray(), half_of(y, seed)
+    claims = claims_about(fit(rows[first], y[first], seed), y[first])
+    confirmed = sum(is_confirmed(claim, rows[~first], y[~first]) for claim in claims)
+    return {"claims": len(claims), "confirmed": confirmed}
+
+
+def figures_of_halves(runs: Sequence[Row]) -> Figures:
+    figures: Figures = {}
+    for case, of in of_cases(runs).items():
+        figures |= {f"{case}: claims": mean(of, "claims"), f"{case}: confirmed": share(of, "confirmed", "claims")}
+    return figures
+
+
+def halves(fit: Fit = default_fit, seeds: Iterable[int] = range(4), data: Path = DATA) -> Figures:
+    """Return how much is claimed by half of the rows, and the share that the other half confirms."""
+    return figures_of_halves(run_all(measure_halves, fit, HALVES, seeds, data))
+
+
+# ---------------------------------------------------------------------- genomes
+
+GENOMES = ("small",)
+
+
+def measure_genome(fit: Fit, case: str, seed: int, data: Path) -> Row:
+    require(data / "genome" / case)
+    X, y, programs = read_genome(data / "genome" / case)
+    model = fit(X, y, seed)
+    if not hasattr(model, "sparse_components_"):
+        raise SkipTask("models of genomes need sparse_components_, sparse_alterations_, usage_counts_ and classes_")
+    loci, back, reported = np.sum(recovered(model, programs), axis=0).tolist()
+    return {"loci": loci, "back": back, "reported": reported}
+
+
+def figures_of_genome(runs: Sequence[Row]) -> Figures:
+    return {"recall": share(runs, "back", "loci"), "precision": share(runs, "back", "reported")}
+
+
+def genome(fit: Fit = default_fit, seeds: Iterable[int] = range(1), data: Path = DATA) -> Figures:
+    """Return recall and precision of the items of planted programs of classes."""
+    return figures_of_genome(run_all(measure_genome, fit, GENOMES, seeds, data))
+
+
 # ---------------------------------------------------------------------- seeds
 
 OF_SEEDS = ("kr_vs_kp", "soybean", "zoo", "vote")
@@ -393,6 +444,14 @@ PARTS: dict[str, Part] = {
         _each(WRONG_LABELS, 1) | _each(WRONG_LABELS[:2], 3),
         _each(WRONG_LABELS[:2], 1),
     ),
+    "halves": Part(
+        "Claims of half of the rows, confirmed by the other half",
+        measure_halves,
+        figures_of_halves,
+        _each(HALVES, 10),
+        _each(HALVES, 2),
+    ),
+    "genome": Part("A simulated genome", measure_genome, figures_of_genome, _each(GENOMES, 2), _each(GENOMES, 1)),
     "seeds": Part(
         "Patterns that come back with another seed",
         measure_seeds,

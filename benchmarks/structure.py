@@ -104,6 +104,8 @@ def nats_of_model(model: Any, X: Bools, y: NDArray[np.str_]) -> float:
     """Return the nats of rows, given their class."""
     if hasattr(model, "score_samples"):
         return -float(np.sum(model.score_samples(X, y)))
+    if not hasattr(model, "code_lengths"):
+        raise SkipTask("the model has no score_samples")
     own = np.searchsorted(model.classes_, y)
     return float(model.code_lengths(X)[np.arange(len(own)), own].sum())
 
@@ -163,6 +165,8 @@ def measure_predictions(fit: Fit, case: str, seed: int, data: Path) -> Row:
     found = []
     for fold in folds(case, seed, data):
         model = fit(fold.X, fold.y, seed)
+        if not all(hasattr(model, name) for name in ("predict", "predict_proba", "transform")):
+            raise SkipTask("the model has no predict, predict_proba or transform")
         on_items = LogisticRegression(max_iter=2000).fit(fold.X, fold.y)
         others = {"": model, " of NB": BernoulliNB().fit(fold.X, fold.y), " of LR": on_items}
         row = {"transform": _on_features(model, fold)}
