@@ -16,7 +16,8 @@ from saltmine import CSalt, Primp
 from saltmine.arrays import Bools, Floats, Indices
 
 Items = frozenset[int]
-#: ``fit(X, y, seed)`` returns a model with at least ``components_``, ``alterations_`` and ``usage_``.
+#: ``fit(X, y, seed)`` returns a model with at least ``components_``, ``alterations_``, ``usage_``, ``use_q_values_``.
+#: X is a boolean array; of wrong labels and genomes, which are large, CSR.
 Fit = Callable[[Any, Any, int], Any]
 Figures = dict[str, float]
 Measure = Callable[[Fit, str, int, Path], Row]

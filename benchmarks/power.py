@@ -456,7 +456,7 @@ PARTS: dict[str, Part] = {
         "Patterns that come back with another seed",
         measure_seeds,
         figures_of_seeds,
-        _each(OF_SEEDS, 1),
+        _each(OF_SEEDS, 3),
         _each(OF_SEEDS[1:], 1),
     ),
 }
