@@ -108,7 +108,8 @@ def write(path: Path, figures: Figures, runs: Sequence[Row]) -> None:
     """Store a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     known = {name: None if math.isnan(value) else round(value, 5) for name, value in figures.items()}
-    about = {"version": saltmine.__version__, "commit": commit(), "seconds": sum(run["seconds"] for run in runs)}
+    seconds = round(sum(run["seconds"] for run in runs), 1)
+    about = {"version": saltmine.__version__, "commit": commit(), "seconds": seconds}
     lines = ",\n  ".join(json.dumps(run) for run in runs)
     head = json.dumps({**about, "figures": known}, indent=1).removesuffix("\n}")
     path.write_text(f'{head},\n "runs": [\n  {lines}\n ]\n}}\n', encoding="utf-8")
