@@ -104,12 +104,12 @@ def read_figures(path: Path) -> Figures:
     return {name: math.nan if value is None else value for name, value in found.items()}
 
 
-def write(path: Path, figures: Figures, runs: Sequence[Row]) -> None:
-    """Store a part."""
+def write(path: Path, figures: Figures, runs: Sequence[Row], code: str) -> None:
+    """Store a part that was measured with the code of a commit."""
     path.parent.mkdir(parents=True, exist_ok=True)
     known = {name: None if math.isnan(value) else round(value, 5) for name, value in figures.items()}
     seconds = round(sum(run["seconds"] for run in runs), 1)
-    about = {"version": saltmine.__version__, "commit": commit(), "seconds": seconds}
+    about = {"version": saltmine.__version__, "commit": code, "seconds": seconds}
     lines = ",\n  ".join(json.dumps(run) for run in runs)
     head = json.dumps({**about, "figures": known}, indent=1).removesuffix("\n}")
     path.write_text(f'{head},\n "runs": [\n  {lines}\n ]\n}}\n', encoding="utf-8")
@@ -184,12 +184,13 @@ def main() -> None:
     folder = args.output or (TRIED if args.quick or args.tune or args.fit else STORED)
     files = {name: stored_in(folder, name, args) for name in args.part}
     before = {name: read_figures(file) for name, file in files.items()}
-    now = dict(before)
+    # The code that is loaded now, whatever becomes of the checkout meanwhile.
+    now, code = dict(before), commit()
     if not args.show:
         for name, runs in run(args.part, load_fit(args.fit), args):
             now[name] = PARTS[name].summarise(runs) if runs else {}
             if runs:
-                write(files[name], now[name], runs)
+                write(files[name], now[name], runs, code)
     show({name: figures for name, figures in now.items() if figures}, before)
 
 
