@@ -12,7 +12,7 @@ READY := $(VENV)/.dev $(VENV)/.core
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-wheel test-oldest lint stubs sanitize compilers coverage wheels docs fuzz mutants bench bench-quick bench-speed bench-scale bench-methods bench-trust bench-pages reproduce results-page shown-outputs same-models wheel-check clean
+.PHONY: help demo test test-fast test-wheel test-oldest lint stubs sanitize compilers coverage wheels docs fuzz mutants bench bench-quick bench-speed bench-scale bench-methods bench-trust quality bench-pages reproduce results-page shown-outputs same-models wheel-check clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -149,6 +149,10 @@ bench-methods: $(READY) ## Compare all methods on the paper's default matrices (
 
 bench-trust: $(READY) ## Measure what must not happen: damaged files, kills, little time and memory (hours)
 	$(BIN)/python -m benchmarks.trust $(if $(DATA),--data $(DATA)) --resume
+
+# Other options of the command: make quality OPTIONS="--quick --part clinical,narrow --tune"
+quality: $(READY) ## Print all figures of quality beside the stored ones and the limits (40 minutes; OPTIONS=--quick: five)
+	$(BIN)/python -m benchmarks.quality $(if $(DATA),--data $(DATA)) $(OPTIONS)
 
 # Which experiment of the paper, and its options: make reproduce EXPERIMENT=noise OPTIONS="--quick --jobs 2"
 EXPERIMENT ?= --help

@@ -62,6 +62,7 @@ from experiments.genome_page import WHOLE
 from saltmine import CSalt
 from saltmine.comparison import load_compiled
 from saltmine.datasets import make_class_patterns, swap
+from saltmine.datasets.class_patterns import ClassPatterns
 
 SMALL = ("vote", "zoo", "lymph", "soybean", "audiology", "kr_vs_kp", "tictactoe")
 LARGE = ("mushroom", "adult")
@@ -174,29 +175,38 @@ def swapped(name: str, seed: int, data: Path) -> Row:
 def lines(name: str, seed: int, data: Path) -> Row:
     X, y, items = load(name, data)
     model, figures = fit(name, X, y, seed)
+    claims = claims_of(model.patterns())
+    return {**figures, **count(claims), **count_lines(claims, items)}
+
+
+def count_lines(claims: Sequence[Claim], items: Sequence[str]) -> Row:
+    """Count the lines of three among claims about tic-tac-toe, and the other claims."""
     wanted = {"positive": lines_of_three(items, "x"), "negative": lines_of_three(items, "o")}
     found: dict[str, set[frozenset[int]]] = {role: set() for role in wanted}
-    claims = claims_of(model.patterns())
     others = 0
     for claim in claims:
         if claim.kind != "added" and claim.items in wanted[claim.role]:
             found[claim.role].add(claim.items)
         else:
             others += 1
-    lengths = {"crosses": len(found["positive"]), "noughts": len(found["negative"])}
-    return {**figures, **count(claims), **lengths, "others": others}
+    return {"crosses": len(found["positive"]), "noughts": len(found["negative"]), "others": others}
 
 
 def wrong_labels(name: str, seed: int, data: Path) -> Row:
     made = make_class_patterns(int(name.split()[0]), random_state=seed)
     model, figures = fit(name, made.X, made.y, seed)
     claims = claims_of(model.patterns())
+    return {**figures, **count(claims), **score_claims(claims, made)}
+
+
+def score_claims(claims: Sequence[Claim], made: ClassPatterns) -> Row:
+    """Compare what is claimed about classes with the patterns that were planted in them."""
     scores = []
     for a, patterns in enumerate(made.patterns):
         found = {claim.whole for claim in claims if claim.role == str(a)}
         scores.append(soft_scores(list(found), [frozenset(items.tolist()) for items in patterns]))
     precision, recall, F1 = np.mean(scores, axis=0).tolist()
-    return {**figures, **count(claims), "soft precision": precision, "soft recall": recall, "soft F1": F1}
+    return {"soft precision": precision, "soft recall": recall, "soft F1": F1}
 
 
 def halves(name: str, seed: int, data: Path) -> Row:

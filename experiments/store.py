@@ -124,8 +124,10 @@ def commit() -> str:
 
     try:
         git("ls-files", "--error-unmatch", "__init__.py")
-        # Of this folder only the code: stored runs are kept here too.
-        changed = git("status", "--porcelain", "--", str(package), str(Path(__file__).parent / "*.py"))
+        root = Path(git("rev-parse", "--show-toplevel"))
+        # Of this folder only the code: stored runs are kept here too. It may be of another checkout than the package.
+        code = [path for path in (package, Path(__file__).parent / "*.py") if path.is_relative_to(root)]
+        changed = git("status", "--porcelain", "--", *map(str, code))
         return git("rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.SubprocessError):
         return ""
