@@ -26,7 +26,7 @@ void Chance::restart() {
     items_.resize(n);
     rates_.resize(n);
     offsets_.resize(n * store_.n_classes);
-    shifts_.assign(n_strata_, 0.0);
+    shifts_.assign(store_.n_bins, 0.0);
     p_.resize(cells);
     log_p_.resize(cells);
     log_q_.resize(cells);
@@ -69,18 +69,18 @@ void Chance::step_item(Int i) {
 }
 
 void Chance::step_shifts() {
-    if (n_strata_ == store_.n_classes && class_prior_ > 0) return;
-    Doubles slope(n_strata_, 0.0), bend(n_strata_, SHIFT_PRIOR);
+    if (store_.n_bins == 1) return;
+    Doubles slope(store_.n_bins, 0.0), bend(store_.n_bins, SHIFT_PRIOR);
     for (Int i = 0; i < store_.n_items; ++i) {
         const Count* count = counts(i);
         for (Int h = 0; h < n_strata_; ++h) {
             const double p = expit(at(i, h));
-            slope[h] += count[h].ones - count[h].cells * p;
-            bend[h] += count[h].cells * p * (1 - p);
+            slope[store_.bin_of[h]] += count[h].ones - count[h].cells * p;
+            bend[store_.bin_of[h]] += count[h].cells * p * (1 - p);
         }
     }
-    for (Int h = 0; h < n_strata_; ++h) {
-        shifts_[h] = bounded(shifts_[h] + bounded((slope[h] - SHIFT_PRIOR * shifts_[h]) / bend[h], LONGEST), LARGEST);
+    for (Int g = 0; g < store_.n_bins; ++g) {
+        shifts_[g] = bounded(shifts_[g] + bounded((slope[g] - SHIFT_PRIOR * shifts_[g]) / bend[g], LONGEST), LARGEST);
     }
 }
 

@@ -1,4 +1,4 @@
-// What chance makes of a cell: logit p = item + stratum (+ offset of the item in a class), fitted to the open cells.
+// What chance makes of a cell: logit p = item + bin of the row's size (+ offset of the item in a class), fitted to the open cells.
 #pragma once
 
 #include "store.hpp"
@@ -31,10 +31,10 @@ private:
     Int n_strata_;
     double class_prior_;
     std::vector<Count> counts_;                  // (n, strata)
-    Doubles items_, offsets_, shifts_, rates_;   // (n,), (n, classes), (strata,), (n,)
+    Doubles items_, offsets_, shifts_, rates_;   // (n,), (n, classes), (bins,), (n,)
     Doubles p_, log_p_, log_q_;                  // (n, strata)
 
-    double at(Int i, Int h) const { return items_[i] + offsets_[i * store_.n_classes + store_.class_of[h]] + shifts_[h]; }
+    double at(Int i, Int h) const { return items_[i] + offsets_[i * store_.n_classes + store_.class_of[h]] + shifts_[store_.bin_of[h]]; }
     void step_item(Int i);
     void step_shifts();
     void tabulate(Int i);

@@ -15,6 +15,8 @@ constexpr int N_STRENGTHS = 6;
 constexpr double STRENGTH_PRIOR = 10.0;
 constexpr double WEAKEST = 0.05, STRONGEST = 0.995;
 constexpr Int FEWEST_ROWS = 3, FEWEST_ITEMS = 2;
+// Weaker items are no part of a pattern: most rows that use it have to have them, or chance has to give them to most.
+constexpr double MIN_STRENGTH = 0.45;
 // Above these nats e^x is taken for e^x + 1.
 constexpr double MUCH = 30.0;
 
@@ -175,7 +177,7 @@ bool Fitter::choose_items(Pattern& pattern, double density, bool first) {
         }
         if (of_cells == 0) continue;
         base /= of_cells;
-        if (rate <= base) continue;
+        if (rate <= base || (rate - base) / (1 - base) < MIN_STRENGTH) continue;
         chosen.items.push_back(i);
         chosen.in_class.insert(chosen.in_class.end(), in.begin(), in.end());
         chosen.strengths.push_back(std::clamp((rate - base) / (1 - base), WEAKEST, STRONGEST));

@@ -6,7 +6,7 @@
 namespace saltmine::likelihood {
 namespace {
 
-constexpr int FIRST_TURNS = 5, TURNS = 12, SWEEPS = 3, ROUNDS = 4, SHIFTS = 4;
+constexpr int FIRST_TURNS = 5, TURNS = 12, SWEEPS = 3, ROUNDS = 12, SHIFTS = 4;
 constexpr std::size_t BATCH = 8;
 
 bool is_better(const Pattern& one, const Pattern& other) {
@@ -145,15 +145,21 @@ bool Search::grow(bool within) {
     return patterns_.size() > before;
 }
 
+// The first of the patterns within classes, or of those after them.
+std::size_t Search::first_of(bool within) const {
+    std::size_t s = 0;
+    while (s < patterns_.size() && patterns_[s].within != within) ++s;
+    return s;
+}
+
 // Fit every pattern again, given all others; whether something has changed.
-bool Search::refit() {
+bool Search::refit(bool within) {
     bool changed = false;
     Fitter fitter(store_, chances_, options_.alterations);
-    std::vector<std::vector<Int>> before;
-    for (const Pattern& pattern : patterns_) before.push_back(pattern.items);
-    for (std::size_t left = patterns_.size(); left > 0; --left) {
+    const std::size_t first = first_of(within);
+    for (std::size_t left = patterns_.size() - first; left > 0; --left) {
         watch_.look();
-        Pattern pattern = take(0);
+        Pattern pattern = take(first);
         const std::vector<Int> items = pattern.items;
         const bool fits = fitter.fit(pattern, TURNS) && pattern.value > options_.least;
         changed |= !fits || pattern.items != items;
@@ -164,10 +170,10 @@ bool Search::refit() {
 }
 
 // Replace two patterns by one that gains more than both.
-bool Search::merge() {
+bool Search::merge(bool within) {
     bool changed = false;
     Fitter fitter(store_, chances_, options_.alterations);
-    for (std::size_t s = 0; s < patterns_.size(); ++s) {
+    for (std::size_t s = first_of(within); s < patterns_.size(); ++s) {
         for (std::size_t t = s + 1; t < patterns_.size(); ++t) {
             const Pattern &one = patterns_[s], &other = patterns_[t];
             Int both = 0, least = std::min(store_.count_rows(one.rows.data()), store_.count_rows(other.rows.data()));
@@ -186,7 +192,7 @@ bool Search::merge() {
             const double apart = first.value + (fits ? std::max(second.value, 0.0) : 0.0);
             take(patterns_.size() - 1);
             Pattern merged;
-            merged.within = first.within && second.within;
+            merged.within = within;
             merged.rows = first.rows;
             for (Int w = 0; w < store_.n_words; ++w) {
                 merged.rows[w] |= second.rows[w];
@@ -229,7 +235,12 @@ void Search::test() {
         Fitter fitter(store_, chances_, options_.alterations);
         for (std::size_t k = next++; k < left.size(); k = next++) queue[k] = {-fitter.evidence(left[k]), k};
     });
-    std::sort(queue.begin(), queue.end());
+    // Those within classes before those of classes.
+    const auto is_before = [&](const Shown& one, const Shown& other) {
+        if (left[one.second].within != left[other.second].within) return left[one.second].within;
+        return one < other;
+    };
+    std::sort(queue.begin(), queue.end(), is_before);
     Fitter fitter(store_, chances_, options_.alterations);
     std::size_t known = queue.size();
     while (!queue.empty()) {
@@ -239,12 +250,13 @@ void Search::test() {
         if (known != k && !patterns_.empty()) {
             shown = -fitter.evidence(left[k]);
             known = k;
-            queue.insert(std::lower_bound(queue.begin(), queue.end(), Shown{shown, k}), {shown, k});
+            queue.insert(std::lower_bound(queue.begin(), queue.end(), Shown{shown, k}, is_before), {shown, k});
             continue;
         }
         if (-shown <= options_.least) continue;
         evidence_.push_back(-shown);
-        add(std::move(left[k]));
+        add(left[k]);
+        left[k].rows.clear();
         stratify(left);
         known = left.size();
     }
@@ -259,6 +271,18 @@ double Search::evidence_of(const std::vector<Int>& items) {
     return Fitter(store_, chances_, options_.alterations).evidence(pattern);
 }
 
+double Search::chance_nats(bool within) const {
+    const Chance& chance = chances_.of(within, true);
+    double nats = 0;
+    for (Int i = 0; i < store_.n_items; ++i) {
+        for (Int h = 0; h < store_.n_strata(); ++h) {
+            const Count& count = chance.counts(i)[h];
+            nats += count.ones * chance.log_p(i)[h] + (count.cells - count.ones) * chance.log_q(i)[h];
+        }
+    }
+    return nats;
+}
+
 void Search::run() {
     std::vector<Pattern> none;
     for (bool within : {true, false}) {
@@ -266,11 +290,10 @@ void Search::run() {
         for (int round = 0; round < ROUNDS; ++round) {
             if (round > 0 || !within) stratify(none);
             if (!grow(within)) break;
-            for (int sweep = 0; sweep < SWEEPS && refit(); ++sweep) {}
-            while (merge()) refit();
+            for (int sweep = 0; sweep < SWEEPS && refit(within); ++sweep) {}
+            while (merge(within)) refit(within);
         }
     }
-    for (Pattern& pattern : patterns_) pattern.within = false;
     test();
 }
 

@@ -26,6 +26,7 @@ public:
     const Doubles& evidence() const { return evidence_; }
     // What speaks for a set of items that all classes share, beside the patterns that there are.
     double evidence_of(const std::vector<Int>& items);
+    double chance_nats(bool within) const;
 
 private:
     Store store_;
@@ -44,9 +45,10 @@ private:
     std::vector<Pattern> fit_all(std::vector<Pattern> starts, int turns);
     bool is_led(const Pattern& start, const std::vector<Pattern>& found) const;
     bool grow(bool within);
-    bool refit();
+    std::size_t first_of(bool within) const;
+    bool refit(bool within);
     void stratify(std::vector<Pattern>& others);
-    bool merge();
+    bool merge(bool within);
     void test();
 };
 

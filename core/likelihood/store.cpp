@@ -6,15 +6,18 @@
 namespace saltmine::likelihood {
 namespace {
 
-// Strata of a class, and rows that each of them has as a rule.
-constexpr Int MOST_STRATA = 8, FEWEST_ROWS = 20;
+// Bins of rows by size, rows of each of them as a rule, and bins of all classes together as a rule.
+constexpr Int MOST_BINS = 8, FEWEST_ROWS = 20, MOST_STRATA = 64;
+// What is known of the shift of a row beforehand, as information.
+constexpr double SHIFT_INFORMATION = 4.0;
 
-// The stratum of rows of a class by their sizes, from 0 on: quantiles, or one for every size if there are few.
-std::vector<Int> by_size(const std::vector<Int>& sizes) {
-    const Int m = static_cast<Int>(sizes.size()), most = std::clamp<Int>(m / FEWEST_ROWS, 1, MOST_STRATA);
-    std::vector<Int> sorted = sizes, cuts;
+// The bin of rows by their sizes, from 0 on: quantiles, or one for every size if there are few.
+std::vector<Int> by_size(const Doubles& sizes, Int n_classes) {
+    const Int m = static_cast<Int>(sizes.size());
+    const Int most = std::min(std::clamp<Int>(m / FEWEST_ROWS, 1, MOST_BINS), std::max<Int>(2, MOST_STRATA / n_classes));
+    Doubles sorted = sizes, cuts;
     std::sort(sorted.begin(), sorted.end());
-    std::vector<Int> distinct = sorted;
+    Doubles distinct = sorted;
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
     if (static_cast<Int>(distinct.size()) <= most) {
         cuts.assign(distinct.begin() + (distinct.empty() ? 0 : 1), distinct.end());
@@ -24,7 +27,7 @@ std::vector<Int> by_size(const std::vector<Int>& sizes) {
         if (!cuts.empty() && cuts.front() == sorted.front()) cuts.erase(cuts.begin());
     }
     std::vector<Int> strata;
-    for (Int size : sizes) strata.push_back(std::upper_bound(cuts.begin(), cuts.end(), size) - cuts.begin());
+    for (double size : sizes) strata.push_back(std::upper_bound(cuts.begin(), cuts.end(), size) - cuts.begin());
     return strata;
 }
 
@@ -60,38 +63,77 @@ Store::Store(Matrix<const Word> given, Matrix<const Word> observed, Array<const 
         for (Int k = 0; k < observed.size(); ++k) closed[k] = ~observed.data[k] & mask[k % n_words];
         unobserved = closed;
     }
+    has_sizes = varies_in_size();
     stratify({});
 }
 
-void Store::stratify(const std::vector<Words*>& sets) {
-    std::vector<Int> ones(64 * n_words, 0), to(64 * n_words, 0);
+// Whether rows differ more in size than items that are independent make them: in a table of categories they differ less,
+// and sizes say nothing about other items.
+bool Store::varies_in_size() const {
+    Doubles ones(64 * n_words, 0.0);
+    double mean = 0, variance = 0, expected = 0;
     for (Int i = 0; i < n_items; ++i) {
+        Int count = 0;
         for (Int w = 0; w < n_words; ++w) {
-            for (Word left = column(i)[w] & ~closed_cells(i)[w]; left; left &= left - 1) ++ones[64 * w + lowest_one(left)];
+            for (Word left = column(i)[w]; left; left &= left - 1) ++count, ++ones[64 * w + lowest_one(left)];
+        }
+        const double p = static_cast<double>(count) / static_cast<double>(n_rows);
+        mean += p;
+        expected += p * (1 - p);
+    }
+    for (Int j = 0; j < n_rows; ++j) variance += (ones[j] - mean) * (ones[j] - mean) / static_cast<double>(n_rows);
+    return variance > expected;
+}
+
+// How many more ones a row has among its open cells than rows have in general, as a shift of its logits; of all places.
+Doubles Store::surplus() const {
+    Doubles more(64 * n_words, 0.0), information(64 * n_words, 0.0);
+    double expected = 0, variance = 0;
+    for (Int i = 0; i < n_items; ++i) {
+        Int ones = 0, cells = 0;
+        for (Int w = 0; w < n_words; ++w) {
+            ones += count_ones(column(i)[w] & ~closed_cells(i)[w]);
+            cells += count_ones(mask[w] & ~closed_cells(i)[w]);
+        }
+        const double p = (static_cast<double>(ones) + 0.5) / (static_cast<double>(cells) + 1);
+        expected += p;
+        variance += p * (1 - p);
+        for (Int w = 0; w < n_words; ++w) {
+            for (Word left = column(i)[w] & ~closed_cells(i)[w]; left; left &= left - 1) more[64 * w + lowest_one(left)] += 1;
+            for (Word left = mask[w] & closed_cells(i)[w]; left; left &= left - 1) {
+                more[64 * w + lowest_one(left)] += p;
+                information[64 * w + lowest_one(left)] -= p * (1 - p);
+            }
         }
     }
+    for (std::size_t j = 0; j < more.size(); ++j) {
+        // Rounded, so that rows of the same size are the same.
+        more[j] = std::round(1e6 * (more[j] - expected) / (information[j] + variance + SHIFT_INFORMATION)) / 1e6;
+    }
+    return more;
+}
+
+void Store::stratify(const std::vector<Words*>& sets) {
+    const Doubles sizes_of_rows = surplus();
+    std::vector<Int> to(64 * n_words, 0);
+    Doubles of_rows(n_rows);
+    for (Int j = 0; j < n_rows; ++j) of_rows[j] = sizes_of_rows[places[j]];
+    const std::vector<Int> bins = has_sizes ? by_size(of_rows, n_classes) : std::vector<Int>(n_rows, 0);
+    n_bins = *std::max_element(bins.begin(), bins.end()) + 1;
+    std::vector<std::vector<Int>> members(n_classes * n_bins);
+    for (Int j = 0; j < n_rows; ++j) members[labels[j] * n_bins + bins[j]].push_back(places[j]);
     edges = {0};
     class_of.clear();
+    bin_of.clear();
     sizes.clear();
-    for (Int a = 0; a < n_classes; ++a) {
-        std::vector<Int> rows, of_rows;
-        for (Int j = 0; j < n_rows; ++j) {
-            if (labels[j] != a) continue;
-            rows.push_back(places[j]);
-            of_rows.push_back(ones[places[j]]);
-        }
-        const std::vector<Int> strata = by_size(of_rows);
-        const Int count = rows.empty() ? 0 : *std::max_element(strata.begin(), strata.end()) + 1;
-        for (Int h = 0; h < count; ++h) {
-            Int place = 64 * edges.back(), size = 0;
-            for (std::size_t j = 0; j < rows.size(); ++j) {
-                if (strata[j] == h) to[rows[j]] = place + size++;
-            }
-            if (size == 0) continue;
-            edges.push_back(edges.back() + (size + 63) / 64);
-            class_of.push_back(a);
-            sizes.push_back(size);
-        }
+    for (Int h = 0; h < n_classes * n_bins; ++h) {
+        const Int size = static_cast<Int>(members[h].size());
+        if (size == 0) continue;
+        for (Int k = 0; k < size; ++k) to[members[h][k]] = 64 * edges.back() + k;
+        edges.push_back(edges.back() + (size + 63) / 64);
+        class_of.push_back(h / n_bins);
+        bin_of.push_back(h % n_bins);
+        sizes.push_back(size);
     }
     const Int new_words = edges.back();
     move_all(columns, n_items, n_words, to, new_words);

@@ -18,24 +18,28 @@ struct Count {
     Int ones = 0, cells = 0;
 };
 
-// Rows are sorted by stratum, which is a class or a part of one, by the open ones of its rows; every stratum begins with
-// a word.
+// Rows are sorted by stratum: class, and bin by the surplus of ones of the row. Every stratum begins with a word.
 struct Store {
-    Int n_items = 0, n_words = 0, n_classes = 0, n_rows = 0;
+    Int n_items = 0, n_words = 0, n_classes = 0, n_rows = 0, n_bins = 1;
     Words columns, mask;               // (n, words), (words,): rows that have an item, and rows that there are
     Words unobserved;                  // (n, words), or nothing: cells that were not measured
     Words closed;                      // (n, words): cells that take no part: not observed, or explained by a pattern
-    std::vector<Int> edges, class_of;  // (strata + 1,) words, (strata,)
+    std::vector<Int> edges;            // (strata + 1,) words
+    std::vector<Int> class_of, bin_of; // (strata,)
     std::vector<Int> sizes;            // (strata,) rows
     std::vector<Int> places;           // (rows,): the bit of every row of the input
     std::vector<Int> labels;           // (rows,): its class
     std::vector<Int> weights;          // (words,): ones, for the kernels
 
+    bool has_sizes = false;            // whether bins matter
+
     // Columns, and cells that are not observed if there are any, have a bit for every row of the input.
     Store(Matrix<const Word> columns, Matrix<const Word> observed, Array<const Int> labels);
 
-    // Sort rows by class and by their open ones; the sets of rows go with them.
+    // Sort rows by class and by the surplus of their open ones; the sets of rows go with them.
     void stratify(const std::vector<Words*>& sets);
+    Doubles surplus() const;
+    bool varies_in_size() const;
 
     Int n_strata() const { return static_cast<Int>(class_of.size()); }
     const Word* column(Int i) const { return columns.data() + i * n_words; }
