@@ -214,7 +214,7 @@ def halves(name: str, seed: int, data: Path) -> Row:
     first = half_of(y, seed)
     model, figures = fit(name, X[first], y[first], seed)
     rows, labels = X[~first], y[~first]
-    dense, uses = rows.toarray(), model.transform(rows)
+    dense, uses = rows.toarray(), model.transform(rows).astype(bool)
     claims = claims_of(model.patterns())
     return {
         **figures,

@@ -47,7 +47,12 @@ SEARCHING = (
     click.option("--jobs", type=int, help="Number of restarts that run in parallel."),
     options.SEED,
     options.BINARIZE,
-    options.choice("--algorithm", ("saltmine", "paper"), "saltmine", "Search of this library or of the paper."),
+    options.choice(
+        "--algorithm",
+        ("saltmine", "likelihood", "paper"),
+        "saltmine",
+        "Search of this library, its successor by likelihood, or that of the paper.",
+    ),
     options.RANKS,
     click.option("--tau", type=click.FloatRange(0, 1, True), help=TAU),
     options.choice("--candidates", ("both", "associations", "itemsets"), "both", CANDIDATES),

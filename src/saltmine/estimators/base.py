@@ -108,6 +108,7 @@ class PatternModel(NewRows, Outputs):
     _item_p_values: Floats | None
     _added_shares: Floats | None
     _added_rows: Ints | None
+    _within: Bools | None
 
     # ------------------------------------------------------------------ what a method says of itself
 
@@ -131,6 +132,11 @@ class PatternModel(NewRows, Outputs):
     @property
     def _is_tested(self) -> bool:
         """Whether the method keeps out what chance explains."""
+        return False
+
+    @property
+    def _has_row_model(self) -> bool:
+        """Whether rows have a likelihood, which the method maximises."""
         return False
 
     @property
@@ -256,6 +262,11 @@ class PatternModel(NewRows, Outputs):
             found, p_values = self._count_groups(grouping.numbers, data, labels, found)
             self._store(found, classes, labels)
             self.groups_, self.group_name_, self._item_p_values = grouping.of_rows, grouping.noun, p_values
+        if self._has_row_model:
+            fitting = import_fitting()
+            within = np.zeros(0, dtype=bool) if self._within is None else self._within
+            rows = fitting.read_whole(data, self.binarize)
+            self._row_model = fitting.estimate_rows(self, rows, labels, within)
         self._count_having(data, numbers, client)
         self.near_miss_ = self._near_miss(data, found.by_content)
         self.temperature_ = self._temperature(data, numbers, found.by_content, client)
@@ -360,7 +371,7 @@ class PatternModel(NewRows, Outputs):
 
         ``by_content`` are the rows sorted by their content.
         """
-        if not self._knows_classes or len(self.classes_) < 2:
+        if not self._knows_classes or len(self.classes_) < 2 or self._row_model is not None:
             return 1.0
         work = max(len(self.classes_) * self.n_components_ * data.shape[1], 1)
         count = int(np.clip(CALIBRATION_WORK // work, MIN_CALIBRATION_ROWS, MAX_CALIBRATION_ROWS))
@@ -414,6 +425,8 @@ class PatternModel(NewRows, Outputs):
         self.near_miss_, self.row_weights_ = None, None
         self.all_counts_, self.most_counts_ = None, None
         self._added_shares, self._added_rows = None, None
+        self._within = None if found.within is None else found.within[by_area]
+        self._row_model = None
         self.about_: dict[str, Any] = {}
 
     # ------------------------------------------------------------------ input

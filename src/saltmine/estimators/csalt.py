@@ -29,7 +29,8 @@ from saltmine.progress import Listener
 if TYPE_CHECKING:
     from saltmine.estimators.fitting import Found, Labels
 
-ALGORITHMS, STORAGES, FEATURES = ("saltmine", "paper"), ("auto", "dense", "sparse"), ("usage", "alterations")
+ALGORITHMS, STORAGES = ("saltmine", "likelihood", "paper"), ("auto", "dense", "sparse")
+FEATURES = ("usage", "probability", "alterations")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -72,7 +73,11 @@ class MdlEstimator(PatternModel):
 
     @property
     def _is_tested(self) -> bool:
-        return self.algorithm == "saltmine"
+        return self.algorithm != "paper"
+
+    @property
+    def _has_row_model(self) -> bool:
+        return self.algorithm == "likelihood"
 
     @property
     def _level(self) -> float:
@@ -80,7 +85,7 @@ class MdlEstimator(PatternModel):
 
     @property
     def _folds(self) -> bool:
-        return self.fold
+        return self.fold and self.algorithm != "likelihood"
 
     # ------------------------------------------------------------------ fitting
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from saltmine import _core
-from saltmine.arrays import Floats, Indices
+from saltmine.arrays import Bools, Floats, Indices
 from saltmine.checkpoint import Checkpoint
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
@@ -37,11 +37,13 @@ from saltmine.estimators.runs import AnyResult, best_of_runs
 from saltmine.fitted.encoding import CodeTable, Encoder, shared_codes, shorten
 from saltmine.fitted.kinds import typical_rows
 from saltmine.mdl.groups import item_log_p, make_units
+from saltmine.mdl.row_model import RowModel
 from saltmine.memory import parse_size
 from saltmine.progress import Listener, Progress
 from saltmine.solver.block_order import arrange_item_blocks, arrange_row_blocks
 from saltmine.solver.group_tests import RowGroups, failed_alterations, test_groups, without_alterations
 from saltmine.solver.item_block import ItemBlock, make_item_block
+from saltmine.solver.likelihood_search import likelihood_search
 from saltmine.solver.local_search import LocalSearch
 from saltmine.solver.mdl_search import mdl_search
 from saltmine.solver.near_miss import strongest_pair
@@ -67,6 +69,7 @@ __all__ = [
     "Solution",
     "StackedMatrix",
     "count_groups",
+    "estimate_rows",
     "fit_by_description_length",
     "fit_in_memory",
     "open_device",
@@ -75,9 +78,13 @@ __all__ = [
     "strongest_pair",
 ]
 
-SEARCHES: dict[str, Callable[[Task, SearchSettings], Solution]] = {"saltmine": mdl_search, "paper": paper_search}
+SEARCHES: dict[str, Callable[[Task, SearchSettings], Solution]] = {
+    "saltmine": mdl_search,
+    "likelihood": likelihood_search,
+    "paper": paper_search,
+}
 # The paper's loop takes thousands of steps that add up; saltmine's few are rounded and refined.
-PRECISION: dict[str, type[np.floating[Any]]] = {"saltmine": np.float32, "paper": np.float64}
+PRECISION: dict[str, type[np.floating[Any]]] = {"saltmine": np.float32, "likelihood": np.float32, "paper": np.float64}
 # Turns of usage and code lengths at the end of a search; two or three are the rule.
 SETTLING_ROUNDS = 5
 # Seconds after a search: so many times those of its tests, and for every row and pattern, every class and pattern, and
@@ -225,6 +232,15 @@ def settle(
         if deadline.is_over():
             break
     return replace(best, finished=best.finished and not deadline.was_over)
+
+
+def estimate_rows(model: PatternModel, rows: BinaryMatrix, labels: Labels, within: Bools) -> RowModel:
+    """Return the likelihood of rows by the patterns of a fitted model, columns in the order of the input."""
+    shared, altered = model.components_, model.alterations_
+    if not model._knows_classes:
+        labels, altered = labels.merged(), altered[:1]
+    binary = BinaryModel(shared.T, altered.transpose(0, 2, 1), model.usage_)
+    return RowModel.estimate(rows, labels.numbers, binary, within)
 
 
 def count_groups(

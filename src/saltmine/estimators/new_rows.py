@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 from sklearn.base import TransformerMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
@@ -31,6 +32,7 @@ from saltmine.fitted.encoding import (
     shared_codes,
 )
 from saltmine.fitted.features import Altered, altered_parts, feature_names, has_most
+from saltmine.mdl.row_model import MORE_LIKELY, RowModel
 from saltmine.names import quoted, shorten
 
 
@@ -46,6 +48,9 @@ class NewRows(TransformerMixin):
     _knows_classes: ClassVar[bool]
     # By how much code lengths are divided before they become probabilities.
     temperature_: float
+
+    # The likelihood of rows, of methods that maximise one.
+    _row_model: RowModel | None
 
     classes_: NDArray[Any]
     class_counts_: Ints
@@ -80,16 +85,17 @@ class NewRows(TransformerMixin):
 
     @property
     def _features(self) -> str:
-        """What the columns of `transform` are: "usage" or "alterations"."""
+        """What the columns of `transform` are: "usage", "probability" or "alterations"."""
         return "usage"
 
     # ------------------------------------------------------------------ patterns of rows
 
-    def transform(self, X: Any, y: Any = None) -> Bools:
+    def transform(self, X: Any, y: Any = None) -> Bools | Floats:
         """Return the patterns that every row uses, (m, r): those that shorten its code.
 
         With ``features="alterations"``, if the method has this parameter, one column per alteration follows: whether
-        the row has more than half of the added items.
+        the row has more than half of the added items. With ``features="probability"`` the columns are the probabilities
+        of use, and the logarithms of the probabilities of the classes follow, (m, r + c).
 
         Parameters
         ----------
@@ -100,7 +106,7 @@ class NewRows(TransformerMixin):
 
         Returns
         -------
-        (m, r) bool
+        (m, r) bool, or float with ``features="probability"``
             Or a DataFrame, after ``set_output(transform="pandas")``.
 
         Examples
@@ -114,12 +120,33 @@ class NewRows(TransformerMixin):
         """
         check_is_fitted(self)
         rows = self._binary_rows(X, reset=False)
+        if self._features == "probability":
+            of_classes = log_probabilities(self._scores(rows)) if self._knows_classes else np.zeros((rows.shape[0], 0))
+            return np.hstack([self._use_probabilities(rows, y), of_classes])
         usage = self._usage_of(rows, y)
         if self._features == "usage":
             return usage
         return np.hstack([usage, has_most(rows, self._altered().items)])
 
+    def _use_probabilities(self, rows: BinaryMatrix, y: Any) -> Floats:
+        """Return the probability that rows use every pattern, (m, r); 0 or 1 where the method has none."""
+        if self._row_model is None:
+            return self._usage_of(rows, y).astype(np.float64)
+        if not self._knows_classes:
+            of_class = np.ones((rows.shape[0], 1))
+        elif y is None:
+            of_class = np.exp(log_probabilities(self._scores(rows)))
+        else:
+            of_class = np.eye(len(self.classes_))[self._known_classes(y, rows.shape[0])]
+        return self._row_model.use(rows, *self._patterns_of_rows(), of_class)
+
+    def _patterns_of_rows(self) -> tuple[Bools, Bools]:
+        """Return the patterns that the likelihood of rows has, (r, n), and what classes add, (c, r, n)."""
+        return self.components_, self.alterations_ if self._knows_classes else self.alterations_[:1]
+
     def _usage_of(self, rows: BinaryMatrix, y: Any) -> Bools:
+        if self._row_model is not None:
+            return self._use_probabilities(rows, y) > MORE_LIKELY
         # As in the fit: a pattern has one code for all classes.
         codes = shared_codes(self.usage_counts_.sum(axis=0), self.noise_counts_.sum(axis=0))
         if not self._knows_classes:
@@ -165,6 +192,8 @@ class NewRows(TransformerMixin):
             given = given.astype(np.float64)
         if given.dtype.kind not in "biuf" or not np.isfinite(given).all():
             raise ValueError("inverse_transform takes what transform returns, truth values or 0 and 1, without gaps.")
+        if self._features == "probability":
+            given = given[:, : self.n_components_] > MORE_LIKELY
         given = as_bools(given)
         usage = given[:, : self.n_components_]
         cells: Bools = usage @ self.components_
@@ -199,12 +228,17 @@ class NewRows(TransformerMixin):
         True
         """
         check_is_fitted(self)
-        return feature_names(self, self._altered() if self._features == "alterations" else None)
+        names = feature_names(self, self._altered() if self._features == "alterations" else None)
+        if self._features != "probability" or not self._knows_classes:
+            return names
+        of_classes = [f"log-probability of {label}" for label in self.classes_.tolist()]
+        return np.concatenate([names, np.array(of_classes, dtype=object)])
 
     @property
     def _n_features_out(self) -> int:
-        more = len(self._altered().pattern) if self._features == "alterations" else 0
-        return int(self.n_components_) + more
+        more = {"usage": 0, "probability": len(self.classes_) if self._knows_classes else 0}
+        added = more[self._features] if self._features in more else len(self._altered().pattern)
+        return int(self.n_components_) + added
 
     # ------------------------------------------------------------------ classes of rows
 
@@ -350,7 +384,44 @@ class NewRows(TransformerMixin):
         weights = None if sample_weight is None else score_weights(sample_weight, len(predicted))
         return float(accuracy_score(classes[numbers], predicted, sample_weight=weights))
 
+    def score_samples(self, X: Any, y: Any = None) -> Floats:
+        """Return the log-likelihood of every row, (m,).
+
+        With ``algorithm="likelihood"`` this is the likelihood that the search maximises; for other methods, minus the
+        length of the row's code.
+
+        Parameters
+        ----------
+        X : (m, n) array-like, DataFrame or sparse, 0/1
+            Rows with the columns of the fit.
+        y : (m,) labels, optional
+            Classes of the rows; by default, all classes are averaged by their frequency.
+
+        Returns
+        -------
+        (m,) float
+
+        Examples
+        --------
+        >>> from saltmine import CSalt
+        >>> from saltmine.datasets import make_planted
+        >>> p = make_planted(60, [100, 100], rank=3, noise=0.02, random_state=0)
+        >>> model = CSalt(algorithm="likelihood").fit(p.X, p.y)
+        >>> bool((model.score_samples(p.X, p.y) < 0).all())
+        True
+        """
+        check_is_fitted(self)
+        rows = self._binary_rows(X, reset=False)
+        nats = -self._code_lengths(rows)
+        if y is not None and self._knows_classes:
+            return nats[np.arange(len(nats)), self._known_classes(y, len(nats))]
+        if not self._knows_classes:
+            return nats[:, 0]
+        return np.asarray(logsumexp(nats + np.log(self.class_counts_ / self.class_counts_.sum()), axis=1))
+
     def _code_lengths(self, rows: BinaryMatrix) -> Floats:
+        if self._row_model is not None:
+            return -self._row_model.nats(rows, *self._patterns_of_rows())
         return encode_by_all(rows, Encoder(self._code_tables()))
 
     def _scores(self, rows: BinaryMatrix) -> Floats:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from saltmine.arrays import Ints
 from saltmine.atomic import atomic_write
-from saltmine.data.item_counts import ItemCounts
+from saltmine.data.item_counts import ItemCounts, entries
 from saltmine.fitted.kinds import class_kinds, table_rows
 from saltmine.fitted.model import NearMiss
 from saltmine.fitted.model_archive import (
@@ -36,6 +36,7 @@ from saltmine.fitted.model_archive import (
 )
 from saltmine.fitted.model_parts import (
     ALWAYS,
+    OF_LIKELIHOOD,
     OF_ROWS,
     Sizes,
     check_declared,
@@ -49,6 +50,7 @@ from saltmine.fitted.model_parts import (
 from saltmine.fitted.model_schema import FORMAT, MAX_NUMBER, PARAMETERS, VERSION, check_header
 from saltmine.fitted.schema import SchemaError, parse, structure_bytes
 from saltmine.fitted.stability import Stability
+from saltmine.mdl.row_model import RowModel
 from saltmine.names import quoted
 from saltmine.preprocessing import Prepare
 
@@ -175,6 +177,9 @@ def _arrays(estimator: Any, labels: NDArray[Any]) -> Arrays:
     arrays |= {name: getattr(estimator, name) for name in _ATTRIBUTES}
     if estimator.all_counts_ is not None:
         arrays |= {name: getattr(estimator, name) for name in OF_ROWS}
+    if estimator._row_model is not None:
+        arrays |= {f"row_model_{name}": values for name, values in vars(estimator._row_model).items()}
+        arrays["row_model_within"] = np.packbits(estimator._row_model.within)
     if stability is not None:
         arrays |= {f"stability_{name}": getattr(stability, name) for name in ("patterns", "alterations", "entries")}
     if estimator.groups_ is not None:
@@ -238,6 +243,7 @@ def _read(stream: IO[bytes], kinds: Mapping[str, Callable[..., Any]]) -> Any:
     _restore_arrays(estimator, header, arrays)
     check_growth(_table_bytes(estimator, header), archive.file_bytes, TABLE_BYTES_PER_BYTE)
     _restore_facts(estimator, header, arrays, class_counts)
+    _restore_row_model(estimator, header, arrays)
     _restore_groups(estimator, header, arrays)
     _restore_stability(estimator, header, arrays)
     return estimator
@@ -324,6 +330,22 @@ def _names(names: list[Any] | None, count: int, otherwise: str) -> NDArray[Any] 
     array = np.empty(count, dtype=object)
     array[:] = names
     return array
+
+
+def _restore_row_model(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
+    """Restore the likelihood of rows, whose probabilities are never quite 0 or 1."""
+    estimator._row_model, estimator._within = None, None
+    if not estimator._has_row_model:
+        demand("row_model_base" not in arrays, "a method of this kind has no likelihood of rows")
+        return
+    demand("row_model_base" in arrays, "row_model_base is missing")
+    fields = {name.removeprefix("row_model_"): arrays[name] for name in OF_LIKELIHOOD}
+    for name in ("base", "base_of_all", "rates"):
+        demand(bool(((fields[name] > 0) & (fields[name] < 1)).all()), f"row_model_{name} has values that are no rates")
+    demand(bool((fields["strengths"] < 1).all()), "row_model_strengths has values that are no strengths")
+    pattern = entries(estimator.components_, estimator.alterations_)[0]
+    demand(fields["strengths"].shape[1] == len(pattern), "row_model_strengths has another number of items")
+    estimator._row_model, estimator._within = RowModel(**fields), fields["within"]
 
 
 def _restore_groups(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:

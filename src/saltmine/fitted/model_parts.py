@@ -60,6 +60,13 @@ OF_ROWS = {
     "_added_shares": Part(SHARES, "2cr"),
     "_added_rows": Part(COUNTS, "2cr"),
 }
+OF_LIKELIHOOD = {
+    "row_model_within": Part(BITS, "r"),
+    "row_model_base": Part(SHARES, "cn"),
+    "row_model_base_of_all": Part(SHARES, "n"),
+    "row_model_rates": Part(SHARES, "cr"),
+    "row_model_strengths": Part(SHARES, "ce"),
+}
 OF_WEIGHTS = {"row_weights": Part(COUNTS, "m")}
 OF_GROUPS = {"row_groups": Part(COUNTS, "m"), "item_p_values": Part(SHARES, "cd")}
 OF_STABILITY = {
@@ -106,6 +113,7 @@ def check_parts(names: Set[str], header: Mapping[str, Any]) -> dict[str, Part]:
     """Return the parts of these names, after a check that all are there that belong to the header, and no others."""
     optional = [
         (OF_ROWS, not names.isdisjoint(OF_ROWS)),
+        (OF_LIKELIHOOD, not names.isdisjoint(OF_LIKELIHOOD)),
         (OF_WEIGHTS, not names.isdisjoint(OF_WEIGHTS)),
         (OF_GROUPS, header["groups"] is not None),
         (OF_STABILITY, header["refits"] > 0),

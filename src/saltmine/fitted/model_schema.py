@@ -53,7 +53,7 @@ _STARTS = {"n_restarts": _COUNT, "random_state": none_or(whole(0, 2**32 - 1))}
 _MDL = {
     **_BINARIZE,
     **_STARTS,
-    "algorithm": choice("saltmine", "paper"),
+    "algorithm": choice("saltmine", "likelihood", "paper"),
     "alpha": _PROBABILITY,
     "max_rank": none_or(_COUNT),
     "rank_step": _COUNT,
@@ -82,7 +82,7 @@ _JOINT_NMF = {
 }
 #: The parameters of every estimator that model files may hold.
 PARAMETERS: dict[str, dict[str, Schema]] = {
-    "CSalt": {**_MDL, "fit_prior": flag(), "features": choice("usage", "alterations")},
+    "CSalt": {**_MDL, "fit_prior": flag(), "features": choice("usage", "probability", "alterations")},
     "Primp": _MDL,
     "Asso": {**_BINARIZE, "rank": none_or(_COUNT), "tau": _SHARE, "w_plus": _POSITIVE, "w_minus": _POSITIVE},
     "Dbssl": {**_DBSSL, "ranks": none_or(_RANKS)},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,11 +64,13 @@ def score_model(
     use: Floats | None = None,
     alpha: float = 0.01,
     typical: Sequence[int] = (),
+    known: tuple[Floats, Bools] | None = None,
 ) -> PatternScores:
     """Return the evidence, the gain and the claims of every part of a model.
 
     ``use``, (c, r), are the tests of use by the classes of the labels, where the search knew only one; ``typical`` are
-    the numbers of typical rows.
+    the numbers of typical rows. ``known`` is the evidence of a search by likelihood, (r,), and whether items go
+    together within classes.
     """
     local = LocalSearch(bits, BinaryModel.empty(*bits.shape, len(bits.blocks)), alpha=alpha)
     local.add(model, typical)
@@ -80,13 +83,16 @@ def score_model(
     added, tested_parts = np.zeros((model.rank, len(adding))), np.flatnonzero(adding.any(axis=0))
     added[tested_parts] = local.added_log_p(tested_parts.tolist())
     tested = Tested(
-        together=np.array([local.together(s) for s in range(model.rank)]),
+        together=np.array([local.together(s) for s in range(model.rank)])
+        if known is None
+        else np.where(known[1], known[0], 0),
         choice=np.array([local.item_choice(s) for s in range(model.rank)]),
         use=use,
         added=added.T,
         adding=adding,
     )
-    return tested.scores(*gains(bits, model), float(np.log(alpha)))
+    scores = tested.scores(*gains(bits, model), float(np.log(alpha)))
+    return scores if known is None else replace(scores, evidence=known[0])
 
 
 def gains(bits: BitMatrix, model: BinaryModel) -> tuple[Floats, Floats]:
@@ -131,7 +137,8 @@ def collect(
     sizes = bits.row_sizes[data.row_of]
     strata = size_strata(sizes, np.ones(len(sizes), dtype=np.int64))
     use = use_log_p(carriers, labels.numbers, labels.n_classes, strata)
-    scores, usage = score_model(bits, model, use, alpha, solution.typical), model.Y[data.row_of]
+    known = None if solution.evidence is None or solution.within is None else (solution.evidence, solution.within)
+    scores, usage = score_model(bits, model, use, alpha, solution.typical, known), model.Y[data.row_of]
     if labels.n_classes > len(data.blocks):
         # The search knew one class, so no class alters anything.
         data = StackedMatrix.from_rows(rows, labels.numbers, labels.n_classes, fold=fold)
@@ -143,5 +150,14 @@ def collect(
     length = solution.length if model.rank else null
     run = solution.score, solution.n_iter, solution.history
     return Found(
-        length, *run, null, scores, items, usage, labels.count(carriers), np.arange(len(usage)), solution.finished
+        length,
+        *run,
+        null,
+        scores,
+        items,
+        usage,
+        labels.count(carriers),
+        np.arange(len(usage)),
+        solution.finished,
+        solution.within,
     )

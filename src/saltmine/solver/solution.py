@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from saltmine.arrays import Bools, Indices, Ints
+from saltmine.arrays import Bools, Floats, Indices, Ints
 from saltmine.checkpoint import Part
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
@@ -112,7 +112,8 @@ class Solution:
 
     ``score`` is what the search minimises, f with its own specificity term; of several solutions the lowest is best.
     ``typical`` are the numbers of patterns that were asked for no evidence. ``finished`` says that the search was not
-    cut short.
+    cut short. A search by likelihood has the ``evidence`` of its patterns, (r,), and says whether their items go
+    together ``within`` classes or only as classes differ, (r,).
     """
 
     model: BinaryModel
@@ -122,6 +123,8 @@ class Solution:
     history: list[float] = field(default_factory=list)
     typical: list[int] = field(default_factory=list)
     finished: bool = True
+    evidence: Floats | None = None
+    within: Bools | None = None
 
     @property
     def rank(self) -> int:
@@ -150,6 +153,7 @@ class Found:
     carrier_counts: Ints  # (c, r): rows that carry a pattern, whether they use it or not
     by_content: Indices  # (m,): the rows of the input, sorted by what they contain
     finished: bool = True
+    within: Bools | None = None  # (r,), see `Solution`
 
     @property
     def rank(self) -> int:

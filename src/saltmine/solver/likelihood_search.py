@@ -1,0 +1,126 @@
+"""Patterns by likelihood: the search of `core/likelihood` on stacked rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from saltmine import _core
+from saltmine.arrays import Bools, Floats, Ints
+from saltmine.data.binary_model import BinaryModel
+from saltmine.data.bits import BitMatrix
+from saltmine.mdl.row_model import MORE_LIKELY, RowModel
+from saltmine.solver.contrasts import Contrast, find_contrasts
+from saltmine.solver.group_tests import failed_alterations, without_alterations
+from saltmine.solver.kernels import make_data
+from saltmine.solver.scoring import description_length, score_model
+from saltmine.solver.solution import SearchSettings, Solution, Task, without_patterns
+
+# Rows of all classes that count for a class beside its own where it has its own rates of items.
+CLASS_PRIOR = 2.0
+MOST_PATTERNS = 1000
+# Sets of items that classes have differently.
+MOST_CONTRASTS = 30
+
+
+def likelihood_search(task: Task, settings: SearchSettings) -> Solution:
+    """Return the patterns that raise the likelihood of the rows by more than they cost, and pass their test.
+
+    Rows and items of the task stand for one of the input each.
+    """
+    (m, n), n_classes = task.bits.shape, len(task.bits.blocks)
+    labels = np.repeat(np.arange(n_classes), [rows.stop - rows.start for rows in task.bits.blocks])
+    # One block: a bit for every row, in their order.
+    columns = BitMatrix(task.matrix, [slice(0, m)]).columns
+    most = MOST_PATTERNS if settings.max_rank is None else settings.max_rank
+    observed = np.zeros((0, 0), dtype=np.uint64)
+    least, n_threads = -float(np.log(settings.alpha)), settings.team.n_threads or 1
+    found = _core.LikelihoodSearch(columns, observed, labels, settings.alterations, CLASS_PRIOR, least, most, n_threads)
+    found.run()
+    solution = _solution(task.bits, found, n, n_classes)
+    if settings.alterations:
+        solution = _with_contrasts(task.bits, solution, least, most, n_threads)
+    if not solution.rank:
+        return solution
+    solution = _without_unshown_alterations(task.bits, solution, settings.alpha)
+    assert solution.within is not None
+    # Rows are those of the posterior, as `transform` gives them.
+    row_model = RowModel.estimate(task.matrix, labels, solution.model, solution.within)
+    X, V = solution.model.X, solution.model.V
+    use = row_model.use(task.matrix, X.T, V.transpose(0, 2, 1), np.eye(n_classes)[labels])
+    model = BinaryModel(X, V, use > MORE_LIKELY)
+    return replace(solution, model=model, length=description_length(task.bits, model))
+
+
+def _with_contrasts(bits: BitMatrix, solution: Solution, least: float, most: int, n_threads: int) -> Solution:
+    """Add sets of items that classes have differently by more than each of the items, one after the other.
+
+    Such sets need not go together within classes: of three crosses in a line, two are as frequent without the third.
+    """
+    c, data = len(bits.blocks), make_data(bits)
+    enough = least + float(np.log(c))
+    evidence = [] if solution.evidence is None else solution.evidence.tolist()
+    within = [] if solution.within is None else solution.within.tolist()
+    X, V, Y = solution.model.X, solution.model.V, solution.model.Y
+    of_items = np.array([_class_evidence(bits, bits.class_counts[:, i]) for i in range(bits.shape[1])])
+    while len(evidence) < min(most, solution.rank + MOST_CONTRASTS):
+        usage = bits.layout.pack(Y.T)
+        columns = np.stack([bits.columns[i] & ~np.bitwise_or.reduce(usage[X[i]], axis=0) for i in range(bits.shape[1])])
+        shown = [found for found in find_contrasts(data, columns, enough, n_threads) if _adds(found, of_items, enough)]
+        if not shown:
+            break
+        rows = bits.layout.unpack(np.bitwise_and.reduce(bits.columns[shown[0].items], axis=0)[None])[0]
+        X, Y = np.column_stack([X, shown[0].items]), np.column_stack([Y, rows])
+        evidence.append(shown[0].evidence)
+        within.append(False)
+    if len(evidence) == solution.rank:
+        return solution
+    V = np.concatenate([V, np.zeros((c, bits.shape[1], len(evidence) - solution.rank), dtype=bool)], axis=2)
+    model = BinaryModel(X, V, Y)
+    return Solution(
+        model, description_length(bits, model), -sum(evidence), evidence=np.array(evidence), within=np.array(within)
+    )
+
+
+def _class_evidence(bits: BitMatrix, counts: Ints) -> float:
+    """Return how clearly rows that are counted by class differ between a class and the others, at most."""
+    sizes = np.array(bits.class_sizes)
+    return max(float(_core.class_difference(counts, sizes, a)) for a in range(len(sizes)))
+
+
+def _adds(found: Contrast, of_items: Floats, enough: float) -> bool:
+    """Return whether a set shows more than each of its items."""
+    return found.evidence - float(of_items[found.items].max()) >= enough
+
+
+def _without_unshown_alterations(bits: BitMatrix, solution: Solution, alpha: float) -> Solution:
+    """Take away what classes add where its test does not show it."""
+    assert solution.evidence is not None
+    assert solution.within is not None
+    if not solution.model.V.any():
+        return solution
+    scores = score_model(bits, solution.model, None, alpha, (), (solution.evidence, solution.within))
+    failed = failed_alterations(scores, (), alpha)
+    return replace(solution, model=without_alterations(solution.model, failed, ())[0])
+
+
+def _solution(bits: BitMatrix, found: _core.LikelihoodSearch, n_items: int, n_classes: int) -> Solution:
+    rank = int(found.n_patterns())
+    if not rank:
+        return without_patterns(bits)
+    X = np.zeros((n_items, rank), dtype=bool)
+    V, Y = np.zeros((n_classes, n_items, rank), dtype=bool), np.zeros((bits.shape[0], rank), dtype=bool)
+    within: Bools = np.zeros(rank, dtype=bool)
+    for s in range(rank):
+        items, in_class, rows, _, _, within[s] = found.pattern(s)
+        of_classes = in_class.reshape(len(items), n_classes).astype(bool)
+        is_shared = of_classes.all(axis=1)
+        X[items[is_shared], s] = True
+        V[:, items[~is_shared], s] = of_classes[~is_shared].T
+        Y[rows, s] = True
+    model = BinaryModel(X, V, Y)
+    length = description_length(bits, model)
+    # The more evidence, the better a restart.
+    evidence = np.array(found.evidence())
+    return Solution(model, length, -float(evidence.sum()), evidence=evidence, within=within)
