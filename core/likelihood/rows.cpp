@@ -1,6 +1,7 @@
 #include "rows.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace saltmine::likelihood {
 namespace {
@@ -25,7 +26,7 @@ RowModel::RowModel(Matrix<const double> base, Matrix<const double> rates, Array<
                    Matrix<const double> strengths)
     : base_(base), rates_(rates), strengths_(strengths), edges_(edges), items_(items), n_words_((rates.shape[1] + 63) / 64),
       all_zero_(base.shape[0]), odds_(base.size()), unused_(rates.size()), zeros_(rates.size()), zero_(strengths.size()),
-      one_(strengths.size()) {
+      one_(strengths.size()), strength_(base.shape[0] * (items.size() + 1), 0.0) {
     list_places();
     tabulate();
 }
@@ -43,12 +44,15 @@ void RowModel::list_places() {
             of_item_.values[next[items_[k]]++] = k;
         }
     }
+    std::vector<Int> slot_of(n_items(), -1);
+    for (Int i = 0; i < n_items(); ++i) {
+        if (of_item_.edges[i + 1] - of_item_.edges[i] > 1) slot_of[i] = n_slots_++;
+    }
     contested_.edges = {0};
     for (Int s = 0; s < n_patterns(); ++s) {
         for (Int k = edges_[s]; k < edges_[s + 1]; ++k) {
-            const Int i = items_[k];
-            is_contested_.push_back(of_item_.edges[i + 1] - of_item_.edges[i] > 1);
-            if (is_contested_[k]) contested_.values.push_back(k);
+            slots_.push_back(slot_of[items_[k]]);
+            if (slots_[k] >= 0) contested_.values.push_back(k);
         }
         contested_.edges.push_back(static_cast<Int>(contested_.values.size()));
     }
@@ -72,7 +76,8 @@ void RowModel::tabulate() {
                 zero_[a * n_places + k] = std::log1p(-strength);
                 one_[a * n_places + k] = std::log1p(strength * (1 - p) / p);
                 nats += zero_[a * n_places + k];
-                if (!is_contested_[k] || strength == 0) continue;
+                strength_[a * (n_places + 1) + k] = strength;
+                if (slots_[k] < 0 || strength == 0) continue;
                 for (Int o = of_item_.edges[items_[k]]; o < of_item_.edges[items_[k] + 1]; ++o) {
                     const Int other = of_item_.values[o];
                     if (other != k && strengths_(a, other) > 0) set_bit(&overlaps_[(a * r + s) * n_words_], pattern_of_[other]);
@@ -84,11 +89,16 @@ void RowModel::tabulate() {
 }
 
 RowReader::RowReader(const RowModel& model)
-    : model_(model), seen_(model.n_items(), 0), alone_(model.n_patterns()), use_(model.n_patterns()) {}
+    : model_(model), seen_(model.n_items(), 0), alone_(model.n_patterns()), use_(model.n_patterns()),
+      nats_(model.items_.size() + 1, 0.0), sets_(2 * MOST_SETS, {Words(model.n_words_), std::vector<Int>(model.n_slots_)}) {}
 
-RowReader::UsedSet& RowReader::add(std::vector<UsedSet>& sets, std::size_t& size) const {
-    if (sets.size() == size) sets.push_back({0.0, Words(model_.n_words_)});
-    return sets[size++];
+// A set without patterns, for some to be added.
+Words& RowReader::add_found(double probability) {
+    if (found_.size() == n_found_) found_.push_back({0.0, Words(model_.n_words_)});
+    FoundSet& found = found_[n_found_++];
+    found.probability = probability;
+    std::fill(found.patterns.begin(), found.patterns.end(), Word{0});
+    return found.patterns;
 }
 
 void RowReader::read(const Int* begin, const Int* end) {
@@ -136,24 +146,45 @@ double RowReader::score(Int a) {
 }
 
 // What a pattern gains in a row beside others that it uses: where one of them covers a cell, only the stronger counts.
-double RowReader::gain(Int a, Int s, const Words& set) const {
-    const Int n_places = model_.items_.size();
-    const double* strengths = model_.strengths_.data + a * n_places;
-    const RowModel::Lists &contested = model_.contested_, &of_item = model_.of_item_;
+double RowReader::gain(const double* strengths, Int s, const UsedSet& set) const {
     double gain = alone_[s];
-    for (Int c = contested.edges[s]; c < contested.edges[s + 1]; ++c) {
-        const Int k = contested.values[c], i = model_.items_[k];
-        Int strongest = k;
-        for (Int o = of_item.edges[i]; o < of_item.edges[i + 1]; ++o) {
-            const Int other = of_item.values[o];
-            if (other == k || strengths[other] == 0 || !likelihood::has(set, model_.pattern_of_[other])) continue;
-            if (strongest == k || strengths[other] > strengths[strongest]) strongest = other;
-        }
-        if (strongest == k) continue;
-        const double* nats = (has(i) ? model_.one_ : model_.zero_).data() + a * n_places;
-        gain -= strengths[k] > strengths[strongest] ? nats[strongest] : nats[k];
+    for (Int c = model_.contested_.edges[s]; c < model_.contested_.edges[s + 1]; ++c) {
+        const Int k = model_.contested_.values[c], other = set.strongest[model_.slots_[k]];
+        gain -= nats_[strengths[k] > strengths[other] ? other : k];
     }
     return gain;
+}
+
+// Choose among sets with and without one more pattern, and make those that there are not yet.
+void RowReader::enlarge(const double* strengths, Int s) {
+    const std::size_t before = choices_.size();
+    double best = 0;
+    for (const Choice& choice : choices_) best = std::max(best, choice.nats);
+    for (std::size_t k = 0; k < before; ++k) {
+        const double nats = choices_[k].nats + gain(strengths, s, sets_[choices_[k].set]);
+        if (nats > best - NEGLIGIBLE) choices_.push_back({nats, choices_[k].set, true});
+    }
+    if (choices_.size() > MOST_SETS) {
+        std::stable_sort(choices_.begin(), choices_.end(), [](const Choice& x, const Choice& y) { return x.nats > y.nats; });
+    }
+    for (std::size_t k = 0; k < std::min(choices_.size(), MOST_SETS); ++k) {
+        if (!choices_[k].larger) continue;
+        const UsedSet& set = sets_[choices_[k].set];
+        choices_[k] = {choices_[k].nats, free_.back(), false};
+        UsedSet& larger = sets_[free_.back()];
+        free_.pop_back();
+        larger.patterns = set.patterns;
+        set_bit(larger.patterns.data(), s);
+        larger.strongest = set.strongest;
+        for (Int c = model_.contested_.edges[s]; c < model_.contested_.edges[s + 1]; ++c) {
+            const Int k = model_.contested_.values[c];
+            Int& strongest = larger.strongest[model_.slots_[k]];
+            if (strengths[k] > strengths[strongest]) strongest = k;
+        }
+    }
+    for (; choices_.size() > MOST_SETS; choices_.pop_back()) {
+        if (!choices_.back().larger) free_.push_back(choices_.back().set);
+    }
 }
 
 // Nats, against no use, of the sets of patterns that belong together; sets that a row may use are found, with their
@@ -161,57 +192,41 @@ double RowReader::gain(Int a, Int s, const Words& set) const {
 double RowReader::sum_sets(Int a) {
     if (together_.size() == 1) {
         const double ratio = alone_[together_[0]], none = std::exp(-std::abs(ratio));
-        UsedSet& found = add(found_, n_found_);
-        found.nats = (ratio > 0 ? 1 : none) / (1 + none);
-        std::fill(found.patterns.begin(), found.patterns.end(), Word{0});
-        set_bit(found.patterns.data(), together_[0]);
+        set_bit(add_found((ratio > 0 ? 1 : none) / (1 + none)).data(), together_[0]);
         return std::max(ratio, 0.0) + std::log1p(none);
     }
     std::stable_sort(together_.begin(), together_.end(), [&](Int s, Int t) { return alone_[s] > alone_[t]; });
-    n_sets_ = 0;
-    UsedSet& none = add(sets_, n_sets_);
-    none.nats = 0;
-    std::fill(none.patterns.begin(), none.patterns.end(), Word{0});
-    double best = 0;
-    const auto is_better = [](const UsedSet& x, const UsedSet& y) { return x.nats > y.nats; };
+    const Int n_places = model_.items_.size();
     for (Int s : together_) {
-        const std::size_t before = n_sets_;
-        for (std::size_t k = 0; k < before; ++k) {
-            const double nats = sets_[k].nats + gain(a, s, sets_[k].patterns);
-            if (nats <= best - NEGLIGIBLE) continue;
-            best = std::max(best, nats);
-            UsedSet& with = add(sets_, n_sets_);
-            with.nats = nats;
-            with.patterns = sets_[k].patterns;
-            set_bit(with.patterns.data(), s);
+        for (Int c = model_.contested_.edges[s]; c < model_.contested_.edges[s + 1]; ++c) {
+            const Int k = model_.contested_.values[c];
+            nats_[k] = (has(model_.items_[k]) ? model_.one_ : model_.zero_)[a * n_places + k];
         }
-        if (n_sets_ <= MOST_SETS) continue;
-        std::stable_sort(sets_.begin(), sets_.begin() + static_cast<std::ptrdiff_t>(n_sets_), is_better);
-        n_sets_ = MOST_SETS;
     }
-    double sum = 0;
-    for (std::size_t k = 0; k < n_sets_; ++k) sum += std::exp(sets_[k].nats - best);
-    for (std::size_t k = 0; k < n_sets_; ++k) {
-        UsedSet& found = add(found_, n_found_);
-        found.nats = std::exp(sets_[k].nats - best) / sum;
-        found.patterns = sets_[k].patterns;
-    }
+    free_.resize(sets_.size() - 1);
+    std::iota(free_.begin(), free_.end(), std::size_t{1});
+    choices_.assign(1, {0.0, 0, false});
+    std::fill(sets_[0].patterns.begin(), sets_[0].patterns.end(), Word{0});
+    std::fill(sets_[0].strongest.begin(), sets_[0].strongest.end(), n_places);
+    for (Int s : together_) enlarge(model_.strength_.data() + a * (n_places + 1), s);
+    double best = 0, sum = 0;
+    for (const Choice& choice : choices_) best = std::max(best, choice.nats);
+    for (const Choice& choice : choices_) sum += std::exp(choice.nats - best);
+    for (const Choice& choice : choices_) add_found(std::exp(choice.nats - best) / sum) = sets_[choice.set].patterns;
     return best + std::log(sum);
 }
 
 void RowReader::take(const bool* usage) {
     n_found_ = 0;
-    UsedSet& found = add(found_, n_found_);
-    found.nats = 1;
-    std::fill(found.patterns.begin(), found.patterns.end(), Word{0});
+    Words& found = add_found(1.0);
     for (Int s = 0; s < model_.n_patterns(); ++s) {
-        if (usage[s]) set_bit(found.patterns.data(), s);
+        if (usage[s]) set_bit(found.data(), s);
     }
 }
 
 void RowReader::add_use(double* use) const {
     for (std::size_t k = 0; k < n_found_; ++k) {
-        for_each(found_[k].patterns, [&](Int s) { use[s] += found_[k].nats; });
+        for_each(found_[k].patterns, [&](Int s) { use[s] += found_[k].probability; });
     }
 }
 
@@ -224,7 +239,7 @@ void RowReader::add_to(UseSums& sums, Int a) {
     for (const Int* item = begin_; item < end_; ++item) {
         for (Int o = of_item.edges[*item]; o < of_item.edges[*item + 1]; ++o) {
             const Int k = of_item.values[o];
-            if (!model_.is_contested_[k] && strengths[k] > 0) sums.ones[k] += use_[model_.pattern_of_[k]];
+            if (model_.slots_[k] < 0 && strengths[k] > 0) sums.ones[k] += use_[model_.pattern_of_[k]];
         }
     }
     for (std::size_t f = 0; f < n_found_; ++f) {
@@ -240,7 +255,7 @@ void RowReader::add_to(UseSums& sums, Int a) {
                     alike += strengths[other] == strengths[k];
                 }
                 if (stronger > 0 || strengths[k] == 0) continue;
-                const double part = found_[f].nats / static_cast<double>(alike);
+                const double part = found_[f].probability / static_cast<double>(alike);
                 sums.cells[k] += part;
                 if (has(i)) sums.ones[k] += part;
             }

@@ -42,12 +42,14 @@ private:
     std::vector<Int> pattern_of_;    // (places,)
     Lists of_item_;                  // places of an item
     Lists contested_;                // places of a pattern whose items others have, too
-    std::vector<char> is_contested_; // (places,)
+    std::vector<Int> slots_;         // (places,): the number of such an item, or -1
+    Int n_slots_ = 0;
     Words overlaps_;                 // (classes, patterns, words): patterns that share an item of the class
     Doubles all_zero_;               // (classes,): nats of a row without ones that uses nothing
     Doubles odds_;                   // (classes, items): of a one against a zero
     Doubles unused_, zeros_;         // (classes, patterns): nats of no use; of use, against none, of a row without ones
     Doubles zero_, one_;             // (classes, places): nats of a zero and a one that a pattern covers, against no pattern
+    Doubles strength_;               // (classes, places + 1): none at the end
 
     void list_places();
 };
@@ -74,9 +76,20 @@ public:
     void add_to(UseSums& sums, Int a);
 
 private:
-    // A set of patterns that a row may use, with its nats against none, and later its probability.
+    // A set of patterns that a row may use, and the strongest place of contested items.
     struct UsedSet {
+        Words patterns;
+        std::vector<Int> strongest;
+    };
+    // One of these sets, or what it would be with one more pattern.
+    struct Choice {
         double nats;
+        std::size_t set;
+        bool larger;
+    };
+    // A set that the row uses with a probability.
+    struct FoundSet {
+        double probability;
         Words patterns;
     };
     const RowModel& model_;
@@ -84,14 +97,19 @@ private:
     std::vector<Int> seen_;  // (items,): the last row that had an item
     Int row_ = 0;
     Doubles alone_, use_;    // (patterns,)
+    Doubles nats_;           // (places + 1,): of a contested cell that the place covers; none at the end
     std::vector<Int> candidates_, together_;
-    std::vector<UsedSet> sets_, found_;  // with room for more than there are
-    std::size_t n_sets_ = 0, n_found_ = 0;
+    std::vector<UsedSet> sets_;
+    std::vector<Choice> choices_;
+    std::vector<std::size_t> free_;  // of the sets, those that are none
+    std::vector<FoundSet> found_;  // with room for more than there are
+    std::size_t n_found_ = 0;
 
     bool has(Int i) const { return seen_[i] == row_; }
     double sum_sets(Int a);
-    double gain(Int a, Int s, const Words& set) const;
-    UsedSet& add(std::vector<UsedSet>& sets, std::size_t& size) const;
+    double gain(const double* strengths, Int s, const UsedSet& set) const;
+    void enlarge(const double* strengths, Int s);
+    Words& add_found(double probability);
 };
 
 // Rows with classes, patterns with (classes, places) whether an item belongs to its pattern in a class, and (rows,
