@@ -31,33 +31,75 @@ Part part(const Search& search, std::size_t s) {
             pattern.within};
 }
 
+bool is_rising(Array<const Int> edges, Int last) {
+    const Int n = edges.size();
+    return n > 0 && edges[0] == 0 && edges[n - 1] == last && std::is_sorted(edges.begin(), edges.end());
+}
+
+// Items of rows or patterns, which must be items and rise within each of them.
+bool are_items(Array<const Int> edges, Array<const Int> items, Int n) {
+    if (!is_rising(edges, items.size())) return false;
+    for (Int s = 0; s + 1 < edges.size(); ++s) {
+        for (Int k = edges[s]; k < edges[s + 1]; ++k) {
+            if (items[k] < 0 || items[k] >= n || (k > edges[s] && items[k] <= items[k - 1])) return false;
+        }
+    }
+    return true;
+}
+
+template <class T>
+bool has_shape(Matrix<T> matrix, Int rows, Int columns) {
+    return matrix.shape[0] == rows && matrix.shape[1] == columns;
+}
+
+void require(bool fits, const char* what) {
+    if (!fits) throw std::invalid_argument(what);
+}
+
 // Nats of rows, whose items are those from pointers[j] to pointers[j + 1], in every class, (rows, classes), and, if there
 // is room for it, their posterior use of every pattern, (rows, classes, patterns).
 void score_rows(Matrix<const double> base, Matrix<const double> rates, Array<const Int> edges, Array<const Int> items,
                 Matrix<const double> strengths, Array<const Int> pointers, Array<const Int> columns, Matrix<double> nats,
                 View<double, 3> use, Int n_threads) {
-    const Int n = base.shape[1], m = pointers.size() - 1;
-    bool fits = rates.shape[0] == base.shape[0] && edges.size() == rates.shape[1] + 1 && strengths.shape[0] == base.shape[0] &&
-                strengths.shape[1] == items.size() && nats.shape[0] == m && nats.shape[1] == base.shape[0] && m >= 0 &&
-                pointers[0] == 0 && pointers[m] == columns.size() && edges[0] == 0 && edges[edges.size() - 1] == items.size();
-    for (Int j = 0; fits && j < m; ++j) fits = pointers[j] <= pointers[j + 1];
-    for (Int s = 0; fits && s + 1 < edges.size(); ++s) fits = edges[s] <= edges[s + 1];
-    const auto is_item = [n](Int i) { return i >= 0 && i < n; };
-    fits = fits && std::all_of(items.begin(), items.end(), is_item) && std::all_of(columns.begin(), columns.end(), is_item);
-    fits = fits && (use.size() == 0 || (use.shape[0] == m && use.shape[1] == base.shape[0] && use.shape[2] == rates.shape[1]));
-    if (!fits) throw std::invalid_argument("a model and rows of different sizes");
+    const Int c = base.shape[0], n = base.shape[1], r = rates.shape[1], m = pointers.size() - 1;
+    require(are_items(edges, items, n) && are_items(pointers, columns, n), "items that are not there or do not rise");
+    require(has_shape(rates, c, edges.size() - 1) && has_shape(strengths, c, items.size()) && has_shape(nats, m, c) &&
+                (use.size() == 0 || use.shape == std::array<Int, 3>{m, c, r}) && n_threads > 0,
+            "a model and rows of different sizes");
+    const auto is_rate = [](double p) { return p > 0 && p < 1; };
+    require(std::all_of(base.begin(), base.end(), is_rate) && std::all_of(rates.begin(), rates.end(), is_rate) &&
+                std::all_of(strengths.begin(), strengths.end(), [](double p) { return p >= 0 && p < 1; }),
+            "rates that are no probabilities below one");
     const RowModel model(base, rates, edges, items, strengths);
+    const RowItems rows{pointers, columns};
     constexpr Int SOME = 256;
     Team team(n_threads);
     share_out(team, (m + SOME - 1) / SOME, [&](std::size_t block) {
+        RowReader reader(model);
         const Int first = static_cast<Int>(block) * SOME;
         for (Int j = first; j < std::min(m, first + SOME); ++j) {
-            for (Int a = 0; a < base.shape[0]; ++a) {
-                double* of_row = use.size() == 0 ? nullptr : use.data + (j * base.shape[0] + a) * rates.shape[1];
-                nats(j, a) = model.score(a, columns.data + pointers[j], columns.data + pointers[j + 1], of_row);
+            reader.read(rows.begin(j), rows.end(j));
+            for (Int a = 0; a < c; ++a) {
+                nats(j, a) = reader.score(a);
+                if (use.size() > 0) reader.add_use(&use(j, a, 0));
             }
         }
     });
+}
+
+// The model that score_rows takes, from rows with classes, and patterns with the rows that use them; in_class is
+// (classes, places): whether an item belongs to its pattern in a class.
+void estimate_from(Array<const Int> pointers, Array<const Int> columns, Array<const Int> labels, Int n_items, Int n_classes,
+                   Array<const Int> edges, Array<const Int> items, Matrix<const bool> in_class, Matrix<const bool> usage,
+                   Matrix<double> base, Matrix<double> rates, Matrix<double> strengths, Int n_threads) {
+    const Int m = labels.size(), c = n_classes, r = edges.size() - 1;
+    require(are_items(edges, items, n_items) && are_items(pointers, columns, n_items), "items that are not there or do not rise");
+    require(pointers.size() == m + 1 && has_shape(in_class, c, items.size()) && has_shape(usage, m, r) &&
+                has_shape(base, c, n_items) && has_shape(rates, c, r) && has_shape(strengths, c, items.size()) &&
+                n_threads > 0,
+            "rows, patterns and a model of different sizes");
+    require(std::all_of(labels.begin(), labels.end(), [c](Int a) { return a >= 0 && a < c; }), "a class that is not there");
+    estimate_rows({{pointers, columns}, labels, edges, items, in_class, usage}, base, rates, strengths, n_threads);
 }
 
 }  // namespace
@@ -80,4 +122,5 @@ void bind_likelihood(nb::module_& core) {
         .def("evidence", [](const Search& self) { return self.evidence(); })
         .def("pattern", likelihood::part);
     core.def("score_rows", likelihood::score_rows, WithoutLock());
+    core.def("estimate_rows", likelihood::estimate_from, WithoutLock());
 }

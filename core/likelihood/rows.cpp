@@ -1,6 +1,7 @@
 #include "rows.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace saltmine::likelihood {
 namespace {
@@ -9,95 +10,257 @@ namespace {
 constexpr std::size_t MOST_SETS = 32;
 constexpr double NEGLIGIBLE = 16.0;
 
-struct UsedSet {
-    double nats;
-    std::vector<Int> patterns;  // rising
-};
+void set_bit(Word* set, Int place) { set[place / 64] |= Word{1} << place % 64; }
+bool has(const Words& set, Int place) { return has_bit(set[place / 64], place % 64); }
+
+template <class Job>
+void for_each(const Words& set, Job job) {
+    for (std::size_t w = 0; w < set.size(); ++w) {
+        for (Word left = set[w]; left; left &= left - 1) job(static_cast<Int>(64 * w) + lowest_one(left));
+    }
+}
 
 }  // namespace
 
 RowModel::RowModel(Matrix<const double> base, Matrix<const double> rates, Array<const Int> edges, Array<const Int> items,
                    Matrix<const double> strengths)
-    : base_(base), rates_(rates), strengths_(strengths), edges_(edges), items_(items), of_item_(base.shape[1]),
-      all_zero_(base.shape[0], 0.0), zeros_(base.shape[0] * rates.shape[1], 0.0) {
+    : base_(base), rates_(rates), strengths_(strengths), edges_(edges), items_(items), n_words_((rates.shape[1] + 63) / 64),
+      all_zero_(base.shape[0]), odds_(base.size()), unused_(rates.size()), zeros_(rates.size()), zero_(strengths.size()),
+      one_(strengths.size()), strength_(base.shape[0] * (items.size() + 1), 0.0) {
+    list_places();
+    tabulate();
+}
+
+void RowModel::list_places() {
+    pattern_of_.resize(items_.size());
+    of_item_.edges.assign(n_items() + 1, 0);
+    for (Int i : items_) ++of_item_.edges[i + 1];
+    for (Int i = 0; i < n_items(); ++i) of_item_.edges[i + 1] += of_item_.edges[i];
+    of_item_.values.resize(items_.size());
+    std::vector<Int> next(of_item_.edges.begin(), of_item_.edges.end() - 1);
     for (Int s = 0; s < n_patterns(); ++s) {
-        for (Int k = edges[s]; k < edges[s + 1]; ++k) of_item_[items[k]].push_back({s, k});
+        for (Int k = edges_[s]; k < edges_[s + 1]; ++k) {
+            pattern_of_[k] = s;
+            of_item_.values[next[items_[k]]++] = k;
+        }
     }
+    std::vector<Int> slot_of(n_items(), -1);
+    for (Int i = 0; i < n_items(); ++i) {
+        if (of_item_.edges[i + 1] - of_item_.edges[i] > 1) slot_of[i] = n_slots_++;
+    }
+    contested_.edges = {0};
+    for (Int s = 0; s < n_patterns(); ++s) {
+        for (Int k = edges_[s]; k < edges_[s + 1]; ++k) {
+            slots_.push_back(slot_of[items_[k]]);
+            if (slots_[k] >= 0) contested_.values.push_back(k);
+        }
+        contested_.edges.push_back(static_cast<Int>(contested_.values.size()));
+    }
+}
+
+void RowModel::tabulate() {
+    const Int r = n_patterns(), n_places = items_.size();
+    overlaps_.assign(n_classes() * r * n_words_, 0);
     for (Int a = 0; a < n_classes(); ++a) {
-        for (Int i = 0; i < base.shape[1]; ++i) all_zero_[a] += std::log1p(-base(a, i));
-        for (Int s = 0; s < n_patterns(); ++s) {
-            all_zero_[a] += std::log1p(-rates(a, s));
-            double nats = std::log(rates(a, s) / (1 - rates(a, s)));
-            for (Int k = edges[s]; k < edges[s + 1]; ++k) nats += std::log1p(-strengths(a, k));
-            zeros_[a * n_patterns() + s] = nats;
+        all_zero_[a] = 0;
+        for (Int i = 0; i < n_items(); ++i) {
+            const double log_zero = std::log1p(-base_(a, i));
+            all_zero_[a] += log_zero;
+            odds_[a * n_items() + i] = std::log(base_(a, i)) - log_zero;
+        }
+        for (Int s = 0; s < r; ++s) {
+            unused_[a * r + s] = std::log1p(-rates_(a, s));
+            double nats = std::log(rates_(a, s)) - unused_[a * r + s];
+            for (Int k = edges_[s]; k < edges_[s + 1]; ++k) {
+                const double p = base_(a, items_[k]), strength = strengths_(a, k);
+                zero_[a * n_places + k] = std::log1p(-strength);
+                one_[a * n_places + k] = std::log1p(strength * (1 - p) / p);
+                nats += zero_[a * n_places + k];
+                strength_[a * (n_places + 1) + k] = strength;
+                if (slots_[k] < 0 || strength == 0) continue;
+                for (Int o = of_item_.edges[items_[k]]; o < of_item_.edges[items_[k] + 1]; ++o) {
+                    const Int other = of_item_.values[o];
+                    if (other != k && strengths_(a, other) > 0) set_bit(&overlaps_[(a * r + s) * n_words_], pattern_of_[other]);
+                }
+            }
+            zeros_[a * r + s] = nats;
         }
     }
 }
 
-double RowModel::score(Int a, const Int* begin, const Int* end, double* use) const {
-    const Int r = n_patterns();
-    double nats = all_zero_[a];
-    Doubles alone(zeros_.begin() + a * r, zeros_.begin() + (a + 1) * r);
-    for (const Int* item = begin; item < end; ++item) {
-        const double p = base_(a, *item);
-        nats += std::log(p / (1 - p));
-        for (const Member& member : of_item_[*item]) {
-            const double miss = 1 - strengths_(a, member.place);
-            if (miss < 1) alone[member.pattern] += std::log((1 - (1 - p) * miss) / (p * miss));
+RowReader::RowReader(const RowModel& model)
+    : model_(model), seen_(model.n_items(), 0), alone_(model.n_patterns()), use_(model.n_patterns()),
+      nats_(model.items_.size() + 1, 0.0), sets_(2 * MOST_SETS, {Words(model.n_words_), std::vector<Int>(model.n_slots_)}) {}
+
+// A set without patterns, for some to be added.
+Words& RowReader::add_found(double probability) {
+    if (found_.size() == n_found_) found_.push_back({0.0, Words(model_.n_words_)});
+    FoundSet& found = found_[n_found_++];
+    found.probability = probability;
+    std::fill(found.patterns.begin(), found.patterns.end(), Word{0});
+    return found.patterns;
+}
+
+void RowReader::read(const Int* begin, const Int* end) {
+    begin_ = begin;
+    end_ = end;
+    ++row_;
+    for (const Int* item = begin; item < end; ++item) seen_[*item] = row_;
+}
+
+double RowReader::score(Int a) {
+    const Int r = model_.n_patterns(), n_places = model_.items_.size();
+    const double *odds = model_.odds_.data() + a * model_.n_items(), *one = model_.one_.data() + a * n_places,
+                 *zero = model_.zero_.data() + a * n_places;
+    const RowModel::Lists& of_item = model_.of_item_;
+    double nats = model_.all_zero_[a];
+    std::copy_n(model_.zeros_.data() + a * r, r, alone_.data());
+    for (const Int* item = begin_; item < end_; ++item) {
+        nats += odds[*item];
+        for (Int o = of_item.edges[*item]; o < of_item.edges[*item + 1]; ++o) {
+            const Int k = of_item.values[o];
+            alone_[model_.pattern_of_[k]] += one[k] - zero[k];
         }
     }
-    std::vector<Int> candidates;
+    candidates_.clear();
+    n_found_ = 0;
     for (Int s = 0; s < r; ++s) {
-        if (alone[s] > -NEGLIGIBLE) candidates.push_back(s);
+        nats += model_.unused_[a * r + s];
+        if (alone_[s] > -NEGLIGIBLE) candidates_.push_back(s);
     }
     // Strong ones first, so that what they explain is not given to others for long.
-    std::stable_sort(candidates.begin(), candidates.end(), [&](Int s, Int t) { return alone[s] > alone[t]; });
-    std::vector<UsedSet> sets{{0.0, {}}};
-    std::vector<char> has(base_.shape[1] && !candidates.empty() ? base_.shape[1] : 0, 0);
-    if (!has.empty()) {
-        for (const Int* item = begin; item < end; ++item) has[*item] = 1;
+    std::stable_sort(candidates_.begin(), candidates_.end(), [&](Int s, Int t) { return alone_[s] > alone_[t]; });
+    // Patterns that share no item are used independently of each other: those that are linked are looked at together.
+    while (!candidates_.empty()) {
+        together_.assign(1, candidates_.front());
+        candidates_.erase(candidates_.begin());
+        for (std::size_t next = 0; next < together_.size() && !candidates_.empty(); ++next) {
+            const Word* linked = model_.overlaps_.data() + (a * r + together_[next]) * model_.n_words_;
+            const auto is_linked = [&](Int s) { return has_bit(linked[s / 64], s % 64); };
+            std::copy_if(candidates_.begin(), candidates_.end(), std::back_inserter(together_), is_linked);
+            candidates_.erase(std::remove_if(candidates_.begin(), candidates_.end(), is_linked), candidates_.end());
+        }
+        nats += sum_sets(a);
     }
-    for (Int s : candidates) {
-        const std::size_t before = sets.size();
-        for (std::size_t k = 0; k < before; ++k) {
-            double gain = alone[s];
-            for (Int place = edges_[s]; place < edges_[s + 1] && !sets[k].patterns.empty(); ++place) {
-                const Int i = items_[place];
-                const double strength = strengths_(a, place);
-                if (strength == 0 || of_item_[i].size() < 2) continue;
-                double strongest = 0;
-                for (const Member& other : of_item_[i]) {
-                    if (other.pattern != s && std::binary_search(sets[k].patterns.begin(), sets[k].patterns.end(), other.pattern)) {
-                        strongest = std::max(strongest, strengths_(a, other.place));
-                    }
+    return nats;
+}
+
+// What a pattern gains in a row beside others that it uses: where one of them covers a cell, only the stronger counts.
+double RowReader::gain(const double* strengths, Int s, const UsedSet& set) const {
+    double gain = alone_[s];
+    for (Int c = model_.contested_.edges[s]; c < model_.contested_.edges[s + 1]; ++c) {
+        const Int k = model_.contested_.values[c], other = set.strongest[model_.slots_[k]];
+        gain -= nats_[strengths[k] > strengths[other] ? other : k];
+    }
+    return gain;
+}
+
+// Choose among sets with and without one more pattern, and make those that there are not yet.
+void RowReader::enlarge(const double* strengths, Int s) {
+    const std::size_t before = choices_.size();
+    double best = 0;
+    for (const Choice& choice : choices_) best = std::max(best, choice.nats);
+    for (std::size_t k = 0; k < before; ++k) {
+        const double nats = choices_[k].nats + gain(strengths, s, sets_[choices_[k].set]);
+        if (nats > best - NEGLIGIBLE) choices_.push_back({nats, choices_[k].set, true});
+    }
+    if (choices_.size() > MOST_SETS) {
+        std::stable_sort(choices_.begin(), choices_.end(), [](const Choice& x, const Choice& y) { return x.nats > y.nats; });
+    }
+    for (std::size_t k = 0; k < std::min(choices_.size(), MOST_SETS); ++k) {
+        if (!choices_[k].larger) continue;
+        const UsedSet& set = sets_[choices_[k].set];
+        choices_[k] = {choices_[k].nats, free_.back(), false};
+        UsedSet& larger = sets_[free_.back()];
+        free_.pop_back();
+        larger.patterns = set.patterns;
+        set_bit(larger.patterns.data(), s);
+        larger.strongest = set.strongest;
+        for (Int c = model_.contested_.edges[s]; c < model_.contested_.edges[s + 1]; ++c) {
+            const Int k = model_.contested_.values[c];
+            Int& strongest = larger.strongest[model_.slots_[k]];
+            if (strengths[k] > strengths[strongest]) strongest = k;
+        }
+    }
+    for (; choices_.size() > MOST_SETS; choices_.pop_back()) {
+        if (!choices_.back().larger) free_.push_back(choices_.back().set);
+    }
+}
+
+// Nats, against no use, of the sets of patterns that belong together; sets that a row may use are found, with their
+// probabilities.
+double RowReader::sum_sets(Int a) {
+    if (together_.size() == 1) {
+        const double ratio = alone_[together_[0]], none = std::exp(-std::abs(ratio));
+        set_bit(add_found((ratio > 0 ? 1 : none) / (1 + none)).data(), together_[0]);
+        return std::max(ratio, 0.0) + std::log1p(none);
+    }
+    std::stable_sort(together_.begin(), together_.end(), [&](Int s, Int t) { return alone_[s] > alone_[t]; });
+    const Int n_places = model_.items_.size();
+    for (Int s : together_) {
+        for (Int c = model_.contested_.edges[s]; c < model_.contested_.edges[s + 1]; ++c) {
+            const Int k = model_.contested_.values[c];
+            nats_[k] = (has(model_.items_[k]) ? model_.one_ : model_.zero_)[a * n_places + k];
+        }
+    }
+    free_.resize(sets_.size() - 1);
+    std::iota(free_.begin(), free_.end(), std::size_t{1});
+    choices_.assign(1, {0.0, 0, false});
+    std::fill(sets_[0].patterns.begin(), sets_[0].patterns.end(), Word{0});
+    std::fill(sets_[0].strongest.begin(), sets_[0].strongest.end(), n_places);
+    for (Int s : together_) enlarge(model_.strength_.data() + a * (n_places + 1), s);
+    double best = 0, sum = 0;
+    for (const Choice& choice : choices_) best = std::max(best, choice.nats);
+    for (const Choice& choice : choices_) sum += std::exp(choice.nats - best);
+    for (const Choice& choice : choices_) add_found(std::exp(choice.nats - best) / sum) = sets_[choice.set].patterns;
+    return best + std::log(sum);
+}
+
+void RowReader::take(const bool* usage) {
+    n_found_ = 0;
+    Words& found = add_found(1.0);
+    for (Int s = 0; s < model_.n_patterns(); ++s) {
+        if (usage[s]) set_bit(found.data(), s);
+    }
+}
+
+void RowReader::add_use(double* use) const {
+    for (std::size_t k = 0; k < n_found_; ++k) {
+        for_each(found_[k].patterns, [&](Int s) { use[s] += found_[k].probability; });
+    }
+}
+
+void RowReader::add_to(UseSums& sums, Int a) {
+    const RowModel::Lists &contested = model_.contested_, &of_item = model_.of_item_;
+    std::fill(use_.begin(), use_.end(), 0.0);
+    add_use(use_.data());
+    for (std::size_t s = 0; s < use_.size(); ++s) sums.use[s] += use_[s];
+    const double* strengths = model_.strengths_.data + a * model_.items_.size();
+    for (const Int* item = begin_; item < end_; ++item) {
+        for (Int o = of_item.edges[*item]; o < of_item.edges[*item + 1]; ++o) {
+            const Int k = of_item.values[o];
+            if (model_.slots_[k] < 0 && strengths[k] > 0) sums.ones[k] += use_[model_.pattern_of_[k]];
+        }
+    }
+    for (std::size_t f = 0; f < n_found_; ++f) {
+        const Words& set = found_[f].patterns;
+        for_each(set, [&](Int s) {
+            for (Int c = contested.edges[s]; c < contested.edges[s + 1]; ++c) {
+                const Int k = contested.values[c], i = model_.items_[k];
+                Int stronger = 0, alike = 0;
+                for (Int o = of_item.edges[i]; o < of_item.edges[i + 1]; ++o) {
+                    const Int other = of_item.values[o];
+                    if (!likelihood::has(set, model_.pattern_of_[other])) continue;
+                    stronger += strengths[other] > strengths[k];
+                    alike += strengths[other] == strengths[k];
                 }
-                if (strongest == 0) continue;
-                // Only what it is stronger by counts.
-                const auto nats_at = [&](double of) {
-                    const double miss = (1 - base_(a, i)) * (1 - of);
-                    return std::log(has[i] ? 1 - miss : miss);
-                };
-                gain -= nats_at(strength) - nats_at(0);
-                if (strength > strongest) gain += nats_at(strength) - nats_at(strongest);
+                if (stronger > 0 || strengths[k] == 0) continue;
+                const double part = found_[f].probability / static_cast<double>(alike);
+                sums.cells[k] += part;
+                if (has(i)) sums.ones[k] += part;
             }
-            UsedSet with{sets[k].nats + gain, sets[k].patterns};
-            with.patterns.insert(std::upper_bound(with.patterns.begin(), with.patterns.end(), s), s);
-            sets.push_back(std::move(with));
-        }
-        std::stable_sort(sets.begin(), sets.end(), [](const UsedSet& x, const UsedSet& y) { return x.nats > y.nats; });
-        const double least = sets[0].nats - NEGLIGIBLE;
-        std::size_t kept = 0;
-        while (kept < sets.size() && kept < MOST_SETS && sets[kept].nats > least) ++kept;
-        sets.resize(kept);
+        });
     }
-    double sum = 0;
-    for (const UsedSet& set : sets) sum += std::exp(set.nats - sets[0].nats);
-    if (use != nullptr) {
-        for (const UsedSet& set : sets) {
-            for (Int s : set.patterns) use[s] += std::exp(set.nats - sets[0].nats) / sum;
-        }
-    }
-    return nats + sets[0].nats + std::log(sum);
 }
 
 }  // namespace saltmine::likelihood

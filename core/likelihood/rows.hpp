@@ -1,35 +1,126 @@
 // The likelihood of single rows: classes, patterns that a row may use, and cells given those.
 #pragma once
 
+#include "../team.hpp"
 #include "store.hpp"
 
 namespace saltmine::likelihood {
+
+// Rows by their items: those of row j are from pointers[j] to pointers[j + 1].
+struct RowItems {
+    Array<const Int> pointers, columns;
+
+    Int size() const { return pointers.size() - 1; }
+    const Int* begin(Int j) const { return columns.data + pointers[j]; }
+    const Int* end(Int j) const { return columns.data + pointers[j + 1]; }
+};
 
 // A model of rows. In class a an item is missing with probability (1 - base) (1 - strength), by the strongest of the
 // patterns that the row uses; it uses each of them with its rate in the class, independently of the others.
 class RowModel {
 public:
-    // base is (classes, items), rates are (classes, patterns). Items of pattern s are those from edges[s] to edges[s + 1];
-    // strengths are (classes, all of these items), zero where an item is none of the class.
+    // base is (classes, items), rates are (classes, patterns). Items of pattern s are those from edges[s] to edges[s + 1],
+    // which are its places; strengths are (classes, places), zero where an item is none of the class.
     RowModel(Matrix<const double> base, Matrix<const double> rates, Array<const Int> edges, Array<const Int> items,
              Matrix<const double> strengths);
 
     Int n_classes() const { return base_.shape[0]; }
+    Int n_items() const { return base_.shape[1]; }
     Int n_patterns() const { return rates_.shape[1]; }
-
-    // Log-likelihood of a row with these items in a class, a bound from below that leaves out what hardly matters; the
-    // posterior probabilities of use are added to `use` with a weight, if it is given.
-    double score(Int a, const Int* begin, const Int* end, double* use) const;
+    // Tabulate the numbers again, as they have changed.
+    void tabulate();
 
 private:
-    struct Member {
-        Int pattern, place;
+    friend class RowReader;
+    // Places of item or pattern k: those from edges[k] to edges[k + 1].
+    struct Lists {
+        std::vector<Int> edges, values;
     };
     Matrix<const double> base_, rates_, strengths_;
     Array<const Int> edges_, items_;
-    std::vector<std::vector<Member>> of_item_;  // patterns that have an item
-    Doubles all_zero_;                          // (classes,): nats of a row without ones that uses nothing
-    Doubles zeros_;                             // (classes, patterns): nats of use, against none, of such a row
+    Int n_words_;                    // of a set of patterns
+    std::vector<Int> pattern_of_;    // (places,)
+    Lists of_item_;                  // places of an item
+    Lists contested_;                // places of a pattern whose items others have, too
+    std::vector<Int> slots_;         // (places,): the number of such an item, or -1
+    Int n_slots_ = 0;
+    Words overlaps_;                 // (classes, patterns, words): patterns that share an item of the class
+    Doubles all_zero_;               // (classes,): nats of a row without ones that uses nothing
+    Doubles odds_;                   // (classes, items): of a one against a zero
+    Doubles unused_, zeros_;         // (classes, patterns): nats of no use; of use, against none, of a row without ones
+    Doubles zero_, one_;             // (classes, places): nats of a zero and a one that a pattern covers, against no pattern
+    Doubles strength_;               // (classes, places + 1): none at the end
+
+    void list_places();
 };
+
+// What rows say of patterns, added up over rows of a class: how often they use them, and ones and cells that belong to
+// a place, as its pattern is the strongest that the row uses.
+struct UseSums {
+    Doubles use, ones, cells;
+};
+
+// Reads rows, one after the other; one for each thread.
+class RowReader {
+public:
+    explicit RowReader(const RowModel& model);
+
+    void read(const Int* begin, const Int* end);
+    // Log-likelihood of the row in a class, a bound from below that leaves out what hardly matters.
+    double score(Int a);
+    // The row uses these patterns, (patterns,).
+    void take(const bool* usage);
+    // Posterior probabilities of use, as of the last score.
+    void add_use(double* use) const;
+    // Cells are counted where several patterns have the item: of others every row that uses the pattern has one.
+    void add_to(UseSums& sums, Int a);
+
+private:
+    // A set of patterns that a row may use, and the strongest place of contested items.
+    struct UsedSet {
+        Words patterns;
+        std::vector<Int> strongest;
+    };
+    // One of these sets, or what it would be with one more pattern.
+    struct Choice {
+        double nats;
+        std::size_t set;
+        bool larger;
+    };
+    // A set that the row uses with a probability.
+    struct FoundSet {
+        double probability;
+        Words patterns;
+    };
+    const RowModel& model_;
+    const Int *begin_ = nullptr, *end_ = nullptr;
+    std::vector<Int> seen_;  // (items,): the last row that had an item
+    Int row_ = 0;
+    Doubles alone_, use_;    // (patterns,)
+    Doubles nats_;           // (places + 1,): of a contested cell that the place covers; none at the end
+    std::vector<Int> candidates_, together_;
+    std::vector<UsedSet> sets_;
+    std::vector<Choice> choices_;
+    std::vector<std::size_t> free_;  // of the sets, those that are none
+    std::vector<FoundSet> found_;  // with room for more than there are
+    std::size_t n_found_ = 0;
+
+    bool has(Int i) const { return seen_[i] == row_; }
+    double sum_sets(Int a);
+    double gain(const double* strengths, Int s, const UsedSet& set) const;
+    void enlarge(const double* strengths, Int s);
+    Words& add_found(double probability);
+};
+
+// Rows with classes, patterns with (classes, places) whether an item belongs to its pattern in a class, and (rows,
+// patterns) which rows use which.
+struct RowData {
+    RowItems rows;
+    Array<const Int> labels, edges, items;
+    Matrix<const bool> in_class, usage;
+};
+
+// Estimate a model of rows: base rates, rates of use and strengths as RowModel has them.
+void estimate_rows(const RowData& data, Matrix<double> base, Matrix<double> rates, Matrix<double> strengths, Int n_threads);
 
 }  // namespace saltmine::likelihood

@@ -1,0 +1,193 @@
+#include <algorithm>
+
+#include "rows.hpp"
+
+namespace saltmine::likelihood {
+namespace {
+
+constexpr int ROUNDS = 3;
+// Rows of a class are read in so many parts, whatever the number of threads: sums are always added in the same order.
+constexpr Int MOST_PARTS = 64, FEWEST_ROWS = 128;
+// How many rows a rate that is common to groups counts for in each of them, one of these.
+constexpr double CONCENTRATIONS[] = {0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 512, 1e4, 1e6};
+constexpr int N_CONCENTRATIONS = 13;
+constexpr double LEAST_RATE = 1e-6, WEAKEST = 1e-3, STRONGEST = 0.998;
+
+// Rates of groups, with this many ones in this many cells, drawn to the rate of all: an average over concentrations,
+// each with the likelihood of the ones. Items that have many ones in few groups are not drawn far.
+void draw_together(const Doubles& ones, const Doubles& cells, Doubles& rates) {
+    double all_ones = 0.5, all_cells = 1;
+    for (std::size_t g = 0; g < ones.size(); ++g) all_ones += ones[g], all_cells += cells[g];
+    const double rate = all_ones / all_cells;
+    double nats[N_CONCENTRATIONS], sum = 0;
+    for (int t = 0; t < N_CONCENTRATIONS; ++t) {
+        const double total = CONCENTRATIONS[t], one = total * rate, zero = total * (1 - rate);
+        const double constant = log_gamma(total) - log_gamma(one) - log_gamma(zero);
+        nats[t] = 0;
+        for (std::size_t g = 0; g < ones.size(); ++g) {
+            if (cells[g] <= 0) continue;
+            nats[t] += log_gamma(ones[g] + one) + log_gamma(cells[g] - ones[g] + zero) - log_gamma(cells[g] + total) + constant;
+        }
+    }
+    const double most = *std::max_element(nats, nats + N_CONCENTRATIONS);
+    rates.assign(ones.size(), 0.0);
+    for (int t = 0; t < N_CONCENTRATIONS; ++t) {
+        const double weight = std::exp(nats[t] - most), total = CONCENTRATIONS[t];
+        sum += weight;
+        for (std::size_t g = 0; g < ones.size(); ++g) rates[g] += weight * (ones[g] + total * rate) / (cells[g] + total);
+    }
+    for (double& each : rates) each = std::clamp(each / sum, LEAST_RATE, 1 - LEAST_RATE);
+}
+
+// Rows of one class that are read by one thread.
+struct Part {
+    Int label;
+    std::vector<Int> rows;
+};
+
+std::vector<Part> make_parts(Array<const Int> labels, Int n_classes) {
+    std::vector<std::vector<Int>> of_class(n_classes);
+    for (Int j = 0; j < labels.size(); ++j) of_class[labels[j]].push_back(j);
+    const std::size_t size = std::max(FEWEST_ROWS, (labels.size() + MOST_PARTS - 1) / MOST_PARTS);
+    std::vector<Part> parts;
+    for (Int a = 0; a < n_classes; ++a) {
+        for (std::size_t begin = 0; begin < of_class[a].size(); begin += size) {
+            const std::size_t end = std::min(begin + size, of_class[a].size());
+            parts.push_back({a, {of_class[a].begin() + static_cast<std::ptrdiff_t>(begin),
+                                 of_class[a].begin() + static_cast<std::ptrdiff_t>(end)}});
+        }
+    }
+    return parts;
+}
+
+class Estimate {
+public:
+    Estimate(const RowData& data, Matrix<double> base, Matrix<double> rates, Matrix<double> strengths, Int n_threads)
+        : data_(data), base_(base), rates_(rates), strengths_(strengths), team_(n_threads),
+          parts_(make_parts(data.labels, base.shape[0])), sizes_(base.shape[0], 0.0), ones_(base.size(), 0.0),
+          places_(base.shape[1]), sums_(base.shape[0]) {
+        for (Int j = 0; j < data.labels.size(); ++j) {
+            const Int a = data.labels[j];
+            sizes_[a] += 1;
+            for (const Int* item = data.rows.begin(j); item < data.rows.end(j); ++item) ones_[a * n_items() + *item] += 1;
+        }
+        for (Int k = 0; k < data.items.size(); ++k) places_[data.items[k]].push_back(k);
+    }
+
+    void run() {
+        // At first the rows use what they are said to use, and patterns are alike where they meet.
+        std::fill(base_.begin(), base_.end(), 0.5);
+        std::fill(rates_.begin(), rates_.end(), 0.5);
+        std::copy(data_.in_class.begin(), data_.in_class.end(), strengths_.begin());
+        for (double& strength : strengths_) strength *= 0.5;
+        RowModel model(base_, rates_, data_.edges, data_.items, strengths_);
+        for (int round = 0; round <= ROUNDS; ++round) {
+            if (round > 0 && n_patterns() == 0) break;
+            read(model, round == 0);
+            estimate_base(round == 0);
+            for (Int s = 0; s < n_patterns(); ++s) estimate_pattern(s);
+            model.tabulate();
+        }
+    }
+
+private:
+    const RowData& data_;
+    Matrix<double> base_, rates_, strengths_;
+    Team team_;
+    std::vector<Part> parts_;
+    Doubles sizes_, ones_;                   // (classes,), (classes, items)
+    std::vector<std::vector<Int>> places_;   // (items,)
+    std::vector<UseSums> sums_;              // (classes,)
+
+    Int n_classes() const { return base_.shape[0]; }
+    Int n_items() const { return base_.shape[1]; }
+    Int n_patterns() const { return rates_.shape[1]; }
+    UseSums no_sums() const {
+        return {Doubles(n_patterns(), 0.0), Doubles(data_.items.size(), 0.0), Doubles(data_.items.size(), 0.0)};
+    }
+
+    // Add up what rows use, as they are said to, or by the model.
+    void read(const RowModel& model, bool as_said) {
+        std::vector<UseSums> of_parts(parts_.size());
+        share_out(team_, parts_.size(), [&](std::size_t k) {
+            RowReader reader(model);
+            of_parts[k] = no_sums();
+            for (Int j : parts_[k].rows) {
+                reader.read(data_.rows.begin(j), data_.rows.end(j));
+                if (as_said) reader.take(data_.usage.data + j * n_patterns());
+                else reader.score(parts_[k].label);
+                reader.add_to(of_parts[k], parts_[k].label);
+            }
+        });
+        std::fill(sums_.begin(), sums_.end(), no_sums());
+        const auto add = [](Doubles& sum, const Doubles& part) {
+            std::transform(sum.begin(), sum.end(), part.begin(), sum.begin(), std::plus<>());
+        };
+        for (std::size_t k = 0; k < parts_.size(); ++k) {
+            UseSums& sums = sums_[parts_[k].label];
+            add(sums.use, of_parts[k].use);
+            add(sums.ones, of_parts[k].ones);
+            add(sums.cells, of_parts[k].cells);
+        }
+        for (Int s = 0; s < n_patterns(); ++s) {
+            for (Int k = data_.edges[s]; k < data_.edges[s + 1]; ++k) {
+                if (places_[data_.items[k]].size() > 1) continue;
+                for (Int a = 0; a < n_classes(); ++a) sums_[a].cells[k] = data_.in_class(a, k) ? sums_[a].use[s] : 0.0;
+            }
+        }
+    }
+
+    // Rates of cells that no pattern covers. Where no pattern has an item they are known after the first round.
+    void estimate_base(bool all) {
+        constexpr std::size_t SOME = 16;
+        share_out(team_, (n_items() + SOME - 1) / SOME, [&](std::size_t block) {
+            Doubles ones(n_classes()), cells(n_classes()), rates;
+            const Int end = std::min<Int>(n_items(), SOME * (block + 1));
+            for (Int i = SOME * block; i < end; ++i) {
+                if (!all && places_[i].empty()) continue;
+                for (Int a = 0; a < n_classes(); ++a) {
+                    ones[a] = ones_[a * n_items() + i];
+                    cells[a] = sizes_[a];
+                    for (Int k : places_[i]) ones[a] -= sums_[a].ones[k], cells[a] -= sums_[a].cells[k];
+                    // Sums of probabilities may be off by a rounding error.
+                    cells[a] = std::max(cells[a], 0.0);
+                    ones[a] = std::clamp(ones[a], 0.0, cells[a]);
+                }
+                draw_together(ones, cells, rates);
+                for (Int a = 0; a < n_classes(); ++a) base_(a, i) = rates[a];
+            }
+        });
+    }
+
+    // How often a class uses a pattern, and how often its items are there if it is used, which classes share.
+    void estimate_pattern(Int s) {
+        Doubles use, rates, ones, cells;
+        for (Int a = 0; a < n_classes(); ++a) use.push_back(sums_[a].use[s]);
+        draw_together(use, sizes_, rates);
+        for (Int a = 0; a < n_classes(); ++a) rates_(a, s) = rates[a];
+        for (Int k = data_.edges[s]; k < data_.edges[s + 1]; ++k) {
+            ones.push_back(0);
+            cells.push_back(0);
+            for (Int a = 0; a < n_classes(); ++a) {
+                if (data_.in_class(a, k)) ones.back() += sums_[a].ones[k], cells.back() += sums_[a].cells[k];
+            }
+            ones.back() = std::min(ones.back(), cells.back());
+        }
+        draw_together(ones, cells, rates);
+        for (Int k = data_.edges[s]; k < data_.edges[s + 1]; ++k) {
+            const double rate = rates[k - data_.edges[s]];
+            for (Int a = 0; a < n_classes(); ++a) {
+                const double p = base_(a, data_.items[k]);
+                strengths_(a, k) = data_.in_class(a, k) ? std::clamp((rate - p) / (1 - p), WEAKEST, STRONGEST) : 0.0;
+            }
+        }
+    }
+};
+
+}  // namespace
+
+void estimate_rows(const RowData& data, Matrix<double> base, Matrix<double> rates, Matrix<double> strengths, Int n_threads) {
+    Estimate(data, base, rates, strengths, n_threads).run();
+}
+
+}  // namespace saltmine::likelihood
