@@ -460,6 +460,22 @@ def score_rows(
     arg9: int,
     /,
 ) -> None: ...
+def estimate_rows(
+    arg0: NDArray[numpy.int64],
+    arg1: NDArray[numpy.int64],
+    arg2: NDArray[numpy.int64],
+    arg3: int,
+    arg4: int,
+    arg5: NDArray[numpy.int64],
+    arg6: NDArray[numpy.int64],
+    arg7: NDArray[numpy.bool_],
+    arg8: NDArray[numpy.bool_],
+    arg9: NDArray[numpy.float64],
+    arg10: NDArray[numpy.float64],
+    arg11: NDArray[numpy.float64],
+    arg12: int,
+    /,
+) -> None: ...
 def length_of_code(arg0: float, arg1: float, arg2: float, /) -> float: ...
 def code_of_patterns(
     arg0: NDArray[numpy.float64], arg1: NDArray[numpy.int64], arg2: NDArray[numpy.float64], /

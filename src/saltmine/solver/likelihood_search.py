@@ -86,7 +86,7 @@ def _with_contrasts(bits: BitMatrix, solution: Solution, least: float, most: int
 def _class_evidence(bits: BitMatrix, counts: Ints) -> float:
     """Return how clearly rows that are counted by class differ between a class and the others, at most."""
     sizes = np.array(bits.class_sizes)
-    return max(float(_core.class_difference(counts, sizes, a)) for a in range(len(sizes)))
+    return max(float(_core.class_difference(np.ascontiguousarray(counts), sizes, a)) for a in range(len(sizes)))
 
 
 def _adds(found: Contrast, of_items: Floats, enough: float) -> bool:
