@@ -422,6 +422,60 @@ def test_added_items(
     arg3: NDArray[numpy.bool_],
     /,
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]: ...
+
+class LikelihoodSearch:
+    def __init__(
+        self,
+        arg0: NDArray[numpy.uint64],
+        arg1: NDArray[numpy.uint64],
+        arg2: NDArray[numpy.int64],
+        arg3: bool,
+        arg4: float,
+        arg5: float,
+        arg6: int,
+        arg7: int,
+        /,
+    ) -> None: ...
+    def chance_nats(self, arg: bool, /) -> float: ...
+    def evidence_of(self, arg: NDArray[numpy.int64], /) -> float: ...
+    def run(self) -> None: ...
+    def n_patterns(self) -> int: ...
+    def evidence(self) -> NDArray[numpy.float64]: ...
+    def pattern(
+        self, arg: int, /
+    ) -> tuple[
+        NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.float64], float, bool
+    ]: ...
+
+def score_rows(
+    arg0: NDArray[numpy.float64],
+    arg1: NDArray[numpy.float64],
+    arg2: NDArray[numpy.int64],
+    arg3: NDArray[numpy.int64],
+    arg4: NDArray[numpy.float64],
+    arg5: NDArray[numpy.int64],
+    arg6: NDArray[numpy.int64],
+    arg7: NDArray[numpy.float64],
+    arg8: NDArray[numpy.float64],
+    arg9: int,
+    /,
+) -> None: ...
+def estimate_rows(
+    arg0: NDArray[numpy.int64],
+    arg1: NDArray[numpy.int64],
+    arg2: NDArray[numpy.int64],
+    arg3: int,
+    arg4: int,
+    arg5: NDArray[numpy.int64],
+    arg6: NDArray[numpy.int64],
+    arg7: NDArray[numpy.bool_],
+    arg8: NDArray[numpy.bool_],
+    arg9: NDArray[numpy.float64],
+    arg10: NDArray[numpy.float64],
+    arg11: NDArray[numpy.float64],
+    arg12: int,
+    /,
+) -> None: ...
 def length_of_code(arg0: float, arg1: float, arg2: float, /) -> float: ...
 def code_of_patterns(
     arg0: NDArray[numpy.float64], arg1: NDArray[numpy.int64], arg2: NDArray[numpy.float64], /
