@@ -73,9 +73,10 @@ void score_rows(Matrix<const double> base, Matrix<const double> rates, Array<con
     const RowModel model(base, rates, edges, items, strengths);
     const RowItems rows{pointers, columns};
     constexpr Int SOME = 256;
+    constexpr std::size_t MOST_SETS = 32;
     Team team(n_threads);
     share_out(team, (m + SOME - 1) / SOME, [&](std::size_t block) {
-        RowReader reader(model);
+        RowReader reader(model, MOST_SETS);
         const Int first = static_cast<Int>(block) * SOME;
         for (Int j = first; j < std::min(m, first + SOME); ++j) {
             reader.read(rows.begin(j), rows.end(j));

@@ -6,6 +6,8 @@ namespace saltmine::likelihood {
 namespace {
 
 constexpr int ROUNDS = 3;
+// Sets of patterns that a row may use: fewer than for a score, since only sums over rows matter.
+constexpr std::size_t MOST_SETS = 12;
 // Rows of a class are read in so many parts, whatever the number of threads: sums are always added in the same order.
 constexpr Int MOST_PARTS = 64, FEWEST_ROWS = 128;
 // How many rows a rate that is common to groups counts for in each of them, one of these.
@@ -110,7 +112,7 @@ private:
     void read(const RowModel& model, bool as_said) {
         std::vector<UseSums> of_parts(parts_.size());
         share_out(team_, parts_.size(), [&](std::size_t k) {
-            RowReader reader(model);
+            RowReader reader(model, MOST_SETS);
             of_parts[k] = no_sums();
             for (Int j : parts_[k].rows) {
                 reader.read(data_.rows.begin(j), data_.rows.end(j));

@@ -6,12 +6,11 @@
 namespace saltmine::likelihood {
 namespace {
 
-// Sets of patterns that a row may use, and nats below the best at which one is left out.
-constexpr std::size_t MOST_SETS = 32;
-constexpr double NEGLIGIBLE = 16.0;
+// Nats below the best at which a set of patterns is left out; fewer if there are many sets already.
+constexpr double NEGLIGIBLE = 16.0, UNLIKELY = 10.0;
+constexpr std::size_t MANY_SETS = 8;
 
 void set_bit(Word* set, Int place) { set[place / 64] |= Word{1} << place % 64; }
-bool has(const Words& set, Int place) { return has_bit(set[place / 64], place % 64); }
 
 template <class Job>
 void for_each(const Words& set, Job job) {
@@ -48,20 +47,32 @@ void RowModel::list_places() {
     for (Int i = 0; i < n_items(); ++i) {
         if (of_item_.edges[i + 1] - of_item_.edges[i] > 1) slot_of[i] = n_slots_++;
     }
-    contested_.edges = {0};
+    for (Int i : items_) slots_.push_back(slot_of[i]);
+}
+
+// Patterns that share an item in a class, and where.
+void RowModel::list_overlaps(Int a) {
     for (Int s = 0; s < n_patterns(); ++s) {
+        Word* linked = overlaps_.data() + (a * n_patterns() + s) * n_words_;
         for (Int k = edges_[s]; k < edges_[s + 1]; ++k) {
-            slots_.push_back(slot_of[items_[k]]);
-            if (slots_[k] >= 0) contested_.values.push_back(k);
+            if (slots_[k] < 0 || strengths_(a, k) == 0) continue;
+            contested_.push_back({static_cast<std::int32_t>(k), static_cast<std::int32_t>(slots_[k])});
+            for (Int o = of_item_.edges[items_[k]]; o < of_item_.edges[items_[k] + 1]; ++o) {
+                const Int other = of_item_.values[o];
+                if (other != k && strengths_(a, other) > 0) set_bit(linked, pattern_of_[other]);
+            }
         }
-        contested_.edges.push_back(static_cast<Int>(contested_.values.size()));
+        contested_edges_.push_back(static_cast<Int>(contested_.size()));
     }
 }
 
 void RowModel::tabulate() {
     const Int r = n_patterns(), n_places = items_.size();
     overlaps_.assign(n_classes() * r * n_words_, 0);
+    contested_.clear();
+    contested_edges_.assign(1, 0);
     for (Int a = 0; a < n_classes(); ++a) {
+        list_overlaps(a);
         all_zero_[a] = 0;
         for (Int i = 0; i < n_items(); ++i) {
             const double log_zero = std::log1p(-base_(a, i));
@@ -77,20 +88,16 @@ void RowModel::tabulate() {
                 one_[a * n_places + k] = std::log1p(strength * (1 - p) / p);
                 nats += zero_[a * n_places + k];
                 strength_[a * (n_places + 1) + k] = strength;
-                if (slots_[k] < 0 || strength == 0) continue;
-                for (Int o = of_item_.edges[items_[k]]; o < of_item_.edges[items_[k] + 1]; ++o) {
-                    const Int other = of_item_.values[o];
-                    if (other != k && strengths_(a, other) > 0) set_bit(&overlaps_[(a * r + s) * n_words_], pattern_of_[other]);
-                }
             }
             zeros_[a * r + s] = nats;
         }
     }
 }
 
-RowReader::RowReader(const RowModel& model)
-    : model_(model), seen_(model.n_items(), 0), alone_(model.n_patterns()), use_(model.n_patterns()),
-      nats_(model.items_.size() + 1, 0.0), sets_(2 * MOST_SETS, {Words(model.n_words_), std::vector<Int>(model.n_slots_)}) {}
+RowReader::RowReader(const RowModel& model, std::size_t most_sets)
+    : model_(model), most_sets_(most_sets), seen_(model.n_items(), 0), alone_(model.n_patterns()), use_(model.n_patterns()),
+      most_(model.n_patterns()), nats_(model.items_.size() + 1, 0.0), covered_(model.n_slots_), parts_(model.n_slots_),
+      sets_(2 * most_sets, {Words(model.n_words_), std::vector<std::int32_t>(model.n_slots_)}) {}
 
 // A set without patterns, for some to be added.
 Words& RowReader::add_found(double probability) {
@@ -146,43 +153,46 @@ double RowReader::score(Int a) {
 }
 
 // What a pattern gains in a row beside others that it uses: where one of them covers a cell, only the stronger counts.
-double RowReader::gain(const double* strengths, Int s, const UsedSet& set) const {
+double RowReader::gain(Int a, Int s, const UsedSet& set) const {
+    const double* strength = model_.strength(a);
     double gain = alone_[s];
-    for (Int c = model_.contested_.edges[s]; c < model_.contested_.edges[s + 1]; ++c) {
-        const Int k = model_.contested_.values[c], other = set.strongest[model_.slots_[k]];
-        gain -= nats_[strengths[k] > strengths[other] ? other : k];
+    for (const RowModel::Contested* at = model_.contested(a, s); at < model_.contested_end(a, s); ++at) {
+        const std::int32_t other = set.strongest[at->slot];
+        gain -= nats_[strength[at->place] > strength[other] ? other : at->place];
     }
     return gain;
 }
 
 // Choose among sets with and without one more pattern, and make those that there are not yet.
-void RowReader::enlarge(const double* strengths, Int s) {
+void RowReader::enlarge(Int a, Int s) {
+    const double* strength = model_.strength(a);
     const std::size_t before = choices_.size();
     double best = 0;
     for (const Choice& choice : choices_) best = std::max(best, choice.nats);
+    const double least = best - (before > MANY_SETS ? UNLIKELY : NEGLIGIBLE);
     for (std::size_t k = 0; k < before; ++k) {
-        const double nats = choices_[k].nats + gain(strengths, s, sets_[choices_[k].set]);
-        if (nats > best - NEGLIGIBLE) choices_.push_back({nats, choices_[k].set, true});
+        if (choices_[k].nats + most_[s] <= least) continue;
+        const double nats = choices_[k].nats + gain(a, s, sets_[choices_[k].set]);
+        if (nats > least) choices_.push_back({nats, choices_[k].set, true});
     }
-    if (choices_.size() > MOST_SETS) {
-        std::stable_sort(choices_.begin(), choices_.end(), [](const Choice& x, const Choice& y) { return x.nats > y.nats; });
-    }
-    for (std::size_t k = 0; k < std::min(choices_.size(), MOST_SETS); ++k) {
+    const std::size_t kept = std::min(choices_.size(), most_sets_);
+    std::nth_element(choices_.begin(), choices_.begin() + static_cast<std::ptrdiff_t>(kept), choices_.end(),
+                     [](const Choice& x, const Choice& y) { return x.nats > y.nats; });
+    for (std::size_t k = 0; k < kept; ++k) {
         if (!choices_[k].larger) continue;
         const UsedSet& set = sets_[choices_[k].set];
-        choices_[k] = {choices_[k].nats, free_.back(), false};
         UsedSet& larger = sets_[free_.back()];
+        choices_[k] = {choices_[k].nats, free_.back(), false};
         free_.pop_back();
         larger.patterns = set.patterns;
         set_bit(larger.patterns.data(), s);
         larger.strongest = set.strongest;
-        for (Int c = model_.contested_.edges[s]; c < model_.contested_.edges[s + 1]; ++c) {
-            const Int k = model_.contested_.values[c];
-            Int& strongest = larger.strongest[model_.slots_[k]];
-            if (strengths[k] > strengths[strongest]) strongest = k;
+        for (const RowModel::Contested* at = model_.contested(a, s); at < model_.contested_end(a, s); ++at) {
+            std::int32_t& strongest = larger.strongest[at->slot];
+            if (strength[at->place] > strength[strongest]) strongest = at->place;
         }
     }
-    for (; choices_.size() > MOST_SETS; choices_.pop_back()) {
+    for (; choices_.size() > kept; choices_.pop_back()) {
         if (!choices_.back().larger) free_.push_back(choices_.back().set);
     }
 }
@@ -198,9 +208,10 @@ double RowReader::sum_sets(Int a) {
     std::stable_sort(together_.begin(), together_.end(), [&](Int s, Int t) { return alone_[s] > alone_[t]; });
     const Int n_places = model_.items_.size();
     for (Int s : together_) {
-        for (Int c = model_.contested_.edges[s]; c < model_.contested_.edges[s + 1]; ++c) {
-            const Int k = model_.contested_.values[c];
-            nats_[k] = (has(model_.items_[k]) ? model_.one_ : model_.zero_)[a * n_places + k];
+        most_[s] = alone_[s];
+        for (const RowModel::Contested* at = model_.contested(a, s); at < model_.contested_end(a, s); ++at) {
+            nats_[at->place] = (has(model_.items_[at->place]) ? model_.one_ : model_.zero_)[a * n_places + at->place];
+            most_[s] -= std::min(nats_[at->place], 0.0);
         }
     }
     free_.resize(sets_.size() - 1);
@@ -208,7 +219,7 @@ double RowReader::sum_sets(Int a) {
     choices_.assign(1, {0.0, 0, false});
     std::fill(sets_[0].patterns.begin(), sets_[0].patterns.end(), Word{0});
     std::fill(sets_[0].strongest.begin(), sets_[0].strongest.end(), n_places);
-    for (Int s : together_) enlarge(model_.strength_.data() + a * (n_places + 1), s);
+    for (Int s : together_) enlarge(a, s);
     double best = 0, sum = 0;
     for (const Choice& choice : choices_) best = std::max(best, choice.nats);
     for (const Choice& choice : choices_) sum += std::exp(choice.nats - best);
@@ -231,36 +242,37 @@ void RowReader::add_use(double* use) const {
 }
 
 void RowReader::add_to(UseSums& sums, Int a) {
-    const RowModel::Lists &contested = model_.contested_, &of_item = model_.of_item_;
+    const RowModel::Lists& of_item = model_.of_item_;
     std::fill(use_.begin(), use_.end(), 0.0);
     add_use(use_.data());
     for (std::size_t s = 0; s < use_.size(); ++s) sums.use[s] += use_[s];
-    const double* strengths = model_.strengths_.data + a * model_.items_.size();
+    const double* strength = model_.strength(a);
     for (const Int* item = begin_; item < end_; ++item) {
         for (Int o = of_item.edges[*item]; o < of_item.edges[*item + 1]; ++o) {
             const Int k = of_item.values[o];
-            if (model_.slots_[k] < 0 && strengths[k] > 0) sums.ones[k] += use_[model_.pattern_of_[k]];
+            if (model_.slots_[k] < 0 && strength[k] > 0) sums.ones[k] += use_[model_.pattern_of_[k]];
         }
     }
-    for (std::size_t f = 0; f < n_found_; ++f) {
-        const Words& set = found_[f].patterns;
-        for_each(set, [&](Int s) {
-            for (Int c = contested.edges[s]; c < contested.edges[s + 1]; ++c) {
-                const Int k = contested.values[c], i = model_.items_[k];
-                Int stronger = 0, alike = 0;
-                for (Int o = of_item.edges[i]; o < of_item.edges[i + 1]; ++o) {
-                    const Int other = of_item.values[o];
-                    if (!likelihood::has(set, model_.pattern_of_[other])) continue;
-                    stronger += strengths[other] > strengths[k];
-                    alike += strengths[other] == strengths[k];
-                }
-                if (stronger > 0 || strengths[k] == 0) continue;
-                const double part = found_[f].probability / static_cast<double>(alike);
-                sums.cells[k] += part;
-                if (has(i)) sums.ones[k] += part;
-            }
-        });
-    }
+    for (std::size_t k = 0; k < n_found_; ++k) add_contested(sums, a, found_[k]);
+}
+
+// A cell that several patterns cover belongs to the strongest of them, in equal parts if there are several.
+void RowReader::add_contested(UseSums& sums, Int a, const FoundSet& found) {
+    const double* strength = model_.strength(a);
+    const auto for_places = [&](auto job) {
+        for_each(found.patterns, [&](Int s) { std::for_each(model_.contested(a, s), model_.contested_end(a, s), job); });
+    };
+    for_places([&](RowModel::Contested at) { covered_[at.slot] = 0; });
+    for_places([&](RowModel::Contested at) {
+        if (strength[at.place] > covered_[at.slot]) covered_[at.slot] = strength[at.place], parts_[at.slot] = 0;
+        parts_[at.slot] += strength[at.place] == covered_[at.slot];
+    });
+    for_places([&](RowModel::Contested at) {
+        if (strength[at.place] < covered_[at.slot]) return;
+        const double part = found.probability / parts_[at.slot];
+        sums.cells[at.place] += part;
+        if (has(model_.items_[at.place])) sums.ones[at.place] += part;
+    });
 }
 
 }  // namespace saltmine::likelihood

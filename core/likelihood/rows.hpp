@@ -32,26 +32,35 @@ public:
 
 private:
     friend class RowReader;
-    // Places of item or pattern k: those from edges[k] to edges[k + 1].
+    // Places of item i: those from edges[i] to edges[i + 1].
     struct Lists {
         std::vector<Int> edges, values;
+    };
+    // A place of a pattern whose item others have, too.
+    struct Contested {
+        std::int32_t place, slot;
     };
     Matrix<const double> base_, rates_, strengths_;
     Array<const Int> edges_, items_;
     Int n_words_;                    // of a set of patterns
     std::vector<Int> pattern_of_;    // (places,)
     Lists of_item_;                  // places of an item
-    Lists contested_;                // places of a pattern whose items others have, too
-    std::vector<Int> slots_;         // (places,): the number of such an item, or -1
+    std::vector<Int> slots_;         // (places,): the number of an item that several patterns have, or -1
     Int n_slots_ = 0;
     Words overlaps_;                 // (classes, patterns, words): patterns that share an item of the class
+    std::vector<Contested> contested_;
+    std::vector<Int> contested_edges_;  // (classes * patterns + 1,): those of a pattern in a class
     Doubles all_zero_;               // (classes,): nats of a row without ones that uses nothing
     Doubles odds_;                   // (classes, items): of a one against a zero
     Doubles unused_, zeros_;         // (classes, patterns): nats of no use; of use, against none, of a row without ones
     Doubles zero_, one_;             // (classes, places): nats of a zero and a one that a pattern covers, against no pattern
     Doubles strength_;               // (classes, places + 1): none at the end
 
+    const Contested* contested(Int a, Int s) const { return contested_.data() + contested_edges_[a * n_patterns() + s]; }
+    const Contested* contested_end(Int a, Int s) const { return contested(a, s + 1); }
+    const double* strength(Int a) const { return strength_.data() + a * (items_.size() + 1); }
     void list_places();
+    void list_overlaps(Int a);
 };
 
 // What rows say of patterns, added up over rows of a class: how often they use them, and ones and cells that belong to
@@ -63,7 +72,8 @@ struct UseSums {
 // Reads rows, one after the other; one for each thread.
 class RowReader {
 public:
-    explicit RowReader(const RowModel& model);
+    // At most so many sets of patterns that share items are compared.
+    RowReader(const RowModel& model, std::size_t most_sets);
 
     void read(const Int* begin, const Int* end);
     // Log-likelihood of the row in a class, a bound from below that leaves out what hardly matters.
@@ -79,7 +89,7 @@ private:
     // A set of patterns that a row may use, and the strongest place of contested items.
     struct UsedSet {
         Words patterns;
-        std::vector<Int> strongest;
+        std::vector<std::int32_t> strongest;
     };
     // One of these sets, or what it would be with one more pattern.
     struct Choice {
@@ -93,11 +103,14 @@ private:
         Words patterns;
     };
     const RowModel& model_;
+    std::size_t most_sets_;
     const Int *begin_ = nullptr, *end_ = nullptr;
     std::vector<Int> seen_;  // (items,): the last row that had an item
     Int row_ = 0;
-    Doubles alone_, use_;    // (patterns,)
+    Doubles alone_, use_;    // (patterns,): nats of a pattern alone, and probability of use
+    Doubles most_;           // (patterns,): nats that it gains at most beside others
     Doubles nats_;           // (places + 1,): of a contested cell that the place covers; none at the end
+    Doubles covered_, parts_;  // (slots,): the strongest that covers a cell, and how many are as strong
     std::vector<Int> candidates_, together_;
     std::vector<UsedSet> sets_;
     std::vector<Choice> choices_;
@@ -107,8 +120,9 @@ private:
 
     bool has(Int i) const { return seen_[i] == row_; }
     double sum_sets(Int a);
-    double gain(const double* strengths, Int s, const UsedSet& set) const;
-    void enlarge(const double* strengths, Int s);
+    double gain(Int a, Int s, const UsedSet& set) const;
+    void enlarge(Int a, Int s);
+    void add_contested(UseSums& sums, Int a, const FoundSet& found);
     Words& add_found(double probability);
 };
 
