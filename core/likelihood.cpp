@@ -92,7 +92,7 @@ void score_rows(Matrix<const double> base, Matrix<const double> rates, Array<con
 // (classes, places): whether an item belongs to its pattern in a class.
 void estimate_from(Array<const Int> pointers, Array<const Int> columns, Array<const Int> labels, Int n_items, Int n_classes,
                    Array<const Int> edges, Array<const Int> items, Matrix<const bool> in_class, Matrix<const bool> usage,
-                   Matrix<double> base, Matrix<double> rates, Matrix<double> strengths, Int n_threads) {
+                   Matrix<double> base, Matrix<double> rates, Matrix<double> strengths, Int n_threads, int n_rounds) {
     const Int m = labels.size(), c = n_classes, r = edges.size() - 1;
     require(are_items(edges, items, n_items) && are_items(pointers, columns, n_items), "items that are not there or do not rise");
     require(pointers.size() == m + 1 && has_shape(in_class, c, items.size()) && has_shape(usage, m, r) &&
@@ -100,7 +100,7 @@ void estimate_from(Array<const Int> pointers, Array<const Int> columns, Array<co
                 n_threads > 0,
             "rows, patterns and a model of different sizes");
     require(std::all_of(labels.begin(), labels.end(), [c](Int a) { return a >= 0 && a < c; }), "a class that is not there");
-    estimate_rows({{pointers, columns}, labels, edges, items, in_class, usage}, base, rates, strengths, n_threads);
+    estimate_rows({{pointers, columns}, labels, edges, items, in_class, usage}, base, rates, strengths, n_rounds, n_threads);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 namespace saltmine::likelihood {
 namespace {
 
-constexpr int ROUNDS = 3;
 // Sets of patterns that a row may use: fewer than for a score, since only sums over rows matter.
 constexpr std::size_t MOST_SETS = 12;
 // Rows of a class are read in so many parts, whatever the number of threads: sums are always added in the same order.
@@ -76,14 +75,15 @@ public:
         for (Int k = 0; k < data.items.size(); ++k) places_[data.items[k]].push_back(k);
     }
 
-    void run() {
+    // So many rounds after the first, in which rows use what the posterior says.
+    void run(int n_rounds) {
         // At first the rows use what they are said to use, and patterns are alike where they meet.
         std::fill(base_.begin(), base_.end(), 0.5);
         std::fill(rates_.begin(), rates_.end(), 0.5);
         std::copy(data_.in_class.begin(), data_.in_class.end(), strengths_.begin());
         for (double& strength : strengths_) strength *= 0.5;
         RowModel model(base_, rates_, data_.edges, data_.items, strengths_);
-        for (int round = 0; round <= ROUNDS; ++round) {
+        for (int round = 0; round <= n_rounds; ++round) {
             if (round > 0 && n_patterns() == 0) break;
             read(model, round == 0);
             estimate_base(round == 0);
@@ -188,8 +188,9 @@ private:
 
 }  // namespace
 
-void estimate_rows(const RowData& data, Matrix<double> base, Matrix<double> rates, Matrix<double> strengths, Int n_threads) {
-    Estimate(data, base, rates, strengths, n_threads).run();
+void estimate_rows(const RowData& data, Matrix<double> base, Matrix<double> rates, Matrix<double> strengths, int n_rounds,
+                   Int n_threads) {
+    Estimate(data, base, rates, strengths, n_threads).run(n_rounds);
 }
 
 }  // namespace saltmine::likelihood

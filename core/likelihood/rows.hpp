@@ -135,6 +135,7 @@ struct RowData {
 };
 
 // Estimate a model of rows: base rates, rates of use and strengths as RowModel has them.
-void estimate_rows(const RowData& data, Matrix<double> base, Matrix<double> rates, Matrix<double> strengths, Int n_threads);
+void estimate_rows(const RowData& data, Matrix<double> base, Matrix<double> rates, Matrix<double> strengths, int n_rounds,
+                   Int n_threads);
 
 }  // namespace saltmine::likelihood

@@ -174,14 +174,13 @@ void add_pairs(const Store& store, const Chance& chance, std::vector<Pattern>& s
         for (Int k = 0; k < n; ++k) {
             row[k] = 0;
             if (k == i) continue;
-            Int met = 0, cells = 0;
+            Int met = 0;
             double expected = 0;
             for (Int h = 0; h < n_strata; ++h) {
                 Int open_cells, ones;
                 kernels->count_open(open.data(), store.closed_cells(k), store.column(k), store.weights.data(), store.edges[h],
                                     store.edges[h + 1], &open_cells, &ones);
                 met += ones;
-                cells += open_cells;
                 expected += static_cast<double>(open_cells) * chance.p(k)[h];
             }
             row[k] = (static_cast<double>(met) - expected) / std::sqrt(expected + 0.3);

@@ -474,6 +474,7 @@ def estimate_rows(
     arg10: NDArray[numpy.float64],
     arg11: NDArray[numpy.float64],
     arg12: int,
+    arg13: int,
     /,
 ) -> None: ...
 def length_of_code(arg0: float, arg1: float, arg2: float, /) -> float: ...

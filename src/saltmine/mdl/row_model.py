@@ -23,6 +23,9 @@ from saltmine.data.validation import BinaryMatrix
 
 # A row uses a pattern if it does so with more than this probability.
 MORE_LIKELY = 0.5
+# Rounds of estimation by the posterior. Sets that classes have differently are used as they were found: their items
+# need not go together.
+ROUNDS = 3
 
 
 class ItemLists(NamedTuple):
@@ -84,6 +87,7 @@ class RowModel:
                 of_patterns,
                 of_items,
                 _n_threads(),
+                ROUNDS if is_within else 0,
             )
             bases.append(base)
             rates[:, chosen] = of_patterns

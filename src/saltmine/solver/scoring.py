@@ -133,7 +133,7 @@ def collect(
     sorted by their content.
     """
     model, null = solution.model, null_length(bits)
-    carriers = find_carriers(bits, model)[data.row_of]
+    carriers = (find_carriers(bits, model) if solution.carriers is None else solution.carriers)[data.row_of]
     sizes = bits.row_sizes[data.row_of]
     strata = size_strata(sizes, np.ones(len(sizes), dtype=np.int64))
     use = use_log_p(carriers, labels.numbers, labels.n_classes, strata)

@@ -113,7 +113,8 @@ class Solution:
     ``score`` is what the search minimises, f with its own specificity term; of several solutions the lowest is best.
     ``typical`` are the numbers of patterns that were asked for no evidence. ``finished`` says that the search was not
     cut short. A search by likelihood has the ``evidence`` of its patterns, (r,), and says whether their items go
-    together ``within`` classes or only as classes differ, (r,).
+    together ``within`` classes or only as classes differ, (r,), and which rows use them if their classes are not known:
+    ``carriers``, (m, r).
     """
 
     model: BinaryModel
@@ -125,6 +126,7 @@ class Solution:
     finished: bool = True
     evidence: Floats | None = None
     within: Bools | None = None
+    carriers: Bools | None = None
 
     @property
     def rank(self) -> int:
