@@ -237,7 +237,7 @@ def test_classes_are_sorted_and_keep_their_kind(y, classes):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"algorithm": "magic"}, "algorithm must be 'saltmine' or 'paper', not 'magic'"),
+        ({"algorithm": "magic"}, "algorithm must be 'saltmine' or 'likelihood' or 'paper', not 'magic'"),
         ({"algorithm": ["paper"]}, "algorithm must be"),
         ({"alpha": 0}, "alpha must be a probability between 0 and 1, as 0.01, not 0"),
         ({"alpha": "low"}, "alpha must be a probability"),

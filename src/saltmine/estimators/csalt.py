@@ -154,9 +154,10 @@ class CSalt(MdlEstimator):
 
     Parameters
     ----------
-    algorithm : {"saltmine", "paper"}
-        "saltmine" is the search of this library, "paper" is the published algorithm. The part "The method" of the
-        documentation describes both.
+    algorithm : {"saltmine", "likelihood", "paper"}
+        "saltmine" is the search of this library, "paper" is the published algorithm. "likelihood" is the search that
+        will replace "saltmine"; it is offered for trial, for data in memory. The part "The method" of the documentation
+        describes all of them.
     alpha : float
         Level of significance. "saltmine" keeps only patterns and differences between classes that are significant at
         this level. With both algorithms, `patterns` calls a pattern "mostly" or "only" of a class if its ``q_value`` is
@@ -211,9 +212,10 @@ class CSalt(MdlEstimator):
         the model does not depend on memory.
     fit_prior : bool
         Whether `predict` takes into account how frequent the classes are; otherwise all are equally likely.
-    features : {"usage", "alterations"}
-        Columns of `transform`: one per pattern, or in addition one per alteration, which is True if a row has more than
-        half of the added items.
+    features : {"usage", "probability", "alterations"}
+        Columns of `transform`: whether a row uses each pattern; the probability that it does so, followed by the
+        logarithms of the probabilities of the classes; or use, followed by a column per alteration, which is True if a
+        row has more than half of the added items.
 
     Attributes
     ----------
