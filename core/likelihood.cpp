@@ -73,7 +73,7 @@ void score_rows(Matrix<const double> base, Matrix<const double> rates, Array<con
     const RowModel model(base, rates, edges, items, strengths);
     const RowItems rows{pointers, columns};
     constexpr Int SOME = 256;
-    constexpr std::size_t MOST_SETS = 32;
+    constexpr std::size_t MOST_SETS = 16;
     Team team(n_threads);
     share_out(team, (m + SOME - 1) / SOME, [&](std::size_t block) {
         RowReader reader(model, MOST_SETS);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int ROUNDS = 3;
 // Sets of patterns that a row may use: fewer than for a score, since only sums over rows matter.
-constexpr std::size_t MOST_SETS = 12;
+constexpr std::size_t MOST_SETS = 8;
 // Rows of a class are read in so many parts, whatever the number of threads: sums are always added in the same order.
 constexpr Int MOST_PARTS = 64, FEWEST_ROWS = 128;
 // How many rows a rate that is common to groups counts for in each of them, one of these.
