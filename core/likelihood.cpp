@@ -11,6 +11,7 @@ Store make_store(Matrix<const Word> columns, Matrix<const Word> observed, Array<
     if (columns.shape[1] != n_words || (observed.size() > 0 && observed.shape != columns.shape)) {
         throw std::invalid_argument("columns, observed cells and labels of different sizes");
     }
+    if (labels.size() == 0) throw std::invalid_argument("data without rows");
     for (Int label : labels) {
         if (label < 0) throw std::invalid_argument("a class that is not there");
     }
@@ -73,7 +74,7 @@ void score_rows(Matrix<const double> base, Matrix<const double> rates, Array<con
     const RowModel model(base, rates, edges, items, strengths);
     const RowItems rows{pointers, columns};
     constexpr Int SOME = 256;
-    constexpr std::size_t MOST_SETS = 32;
+    constexpr std::size_t MOST_SETS = 16;
     Team team(n_threads);
     share_out(team, (m + SOME - 1) / SOME, [&](std::size_t block) {
         RowReader reader(model, MOST_SETS);

@@ -1,14 +1,20 @@
 #include "rows.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace saltmine::likelihood {
 namespace {
 
 // Nats below the best at which a set of patterns is left out; fewer if there are many sets already.
-constexpr double NEGLIGIBLE = 16.0, UNLIKELY = 10.0;
-constexpr std::size_t MANY_SETS = 8;
+constexpr double NEGLIGIBLE = 16.0, UNLIKELY = 8.0;
+constexpr std::size_t MANY_SETS = 7;
+// Once there are as many sets as are compared, patterns that gain less than this alone are not put together with others
+// of this kind: they are summed out as if they shared no items with each other.
+constexpr double WEAK = -1.0;
+// Above these nats the odds of use are those at it; a product of this size is not multiplied further.
+constexpr double MUCH = 30.0, LARGE = 1e200;
 
 void set_bit(Word* set, Int place) { set[place / 64] |= Word{1} << place % 64; }
 
@@ -101,9 +107,10 @@ RowReader::RowReader(const RowModel& model, std::size_t most_sets)
 
 // A set without patterns, for some to be added.
 Words& RowReader::add_found(double probability) {
-    if (found_.size() == n_found_) found_.push_back({0.0, Words(model_.n_words_)});
+    if (found_.size() == n_found_) found_.push_back({0.0, Words(model_.n_words_), 0, 0});
     FoundSet& found = found_[n_found_++];
     found.probability = probability;
+    found.first_weak = found.last_weak = weak_.size();
     std::fill(found.patterns.begin(), found.patterns.end(), Word{0});
     return found.patterns;
 }
@@ -130,6 +137,7 @@ double RowReader::score(Int a) {
         }
     }
     candidates_.clear();
+    weak_.clear();
     n_found_ = 0;
     for (Int s = 0; s < r; ++s) {
         nats += model_.unused_[a * r + s];
@@ -219,16 +227,50 @@ double RowReader::sum_sets(Int a) {
     choices_.assign(1, {0.0, 0, false});
     std::fill(sets_[0].patterns.begin(), sets_[0].patterns.end(), Word{0});
     std::fill(sets_[0].strongest.begin(), sets_[0].strongest.end(), n_places);
-    for (Int s : together_) enlarge(a, s);
-    double best = 0, sum = 0;
-    for (const Choice& choice : choices_) best = std::max(best, choice.nats);
-    for (const Choice& choice : choices_) sum += std::exp(choice.nats - best);
-    for (const Choice& choice : choices_) add_found(std::exp(choice.nats - best) / sum) = sets_[choice.set].patterns;
+    std::size_t n_strong = 0;
+    while (n_strong < together_.size() && (2 * choices_.size() <= most_sets_ || alone_[together_[n_strong]] > WEAK)) {
+        enlarge(a, together_[n_strong++]);
+    }
+    return find(a, n_strong);
+}
+
+// Sum the chosen sets, each with the patterns that are left.
+double RowReader::find(Int a, std::size_t n_strong) {
+    const std::size_t first = n_found_;
+    double best = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (const Choice& choice : choices_) {
+        Words& patterns = add_found(choice.nats);
+        patterns = sets_[choice.set].patterns;
+        FoundSet& found = found_[n_found_ - 1];
+        double factor = 1;
+        for (std::size_t k = n_strong; k < together_.size(); ++k) {
+            const Int s = together_[k];
+            if (most_[s] <= -UNLIKELY) continue;
+            const double ratio = gain(a, s, sets_[choice.set]);
+            if (ratio <= -UNLIKELY) continue;
+            const double odds = std::exp(std::min(ratio, MUCH));
+            factor *= 1 + odds;
+            weak_.push_back({s, odds / (1 + odds)});
+            if (factor < LARGE) continue;
+            found.probability += std::log(factor);
+            factor = 1;
+        }
+        found.probability += std::log(factor);
+        found.last_weak = weak_.size();
+        best = std::max(best, found.probability);
+    }
+    for (std::size_t k = first; k < n_found_; ++k) sum += std::exp(found_[k].probability - best);
+    for (std::size_t k = first; k < n_found_; ++k) {
+        FoundSet& found = found_[k];
+        found.probability = std::exp(found.probability - best) / sum;
+        for (std::size_t w = found.first_weak; w < found.last_weak; ++w) weak_[w].probability *= found.probability;
+    }
     return best + std::log(sum);
 }
 
 void RowReader::take(const bool* usage) {
     n_found_ = 0;
+    weak_.clear();
     Words& found = add_found(1.0);
     for (Int s = 0; s < model_.n_patterns(); ++s) {
         if (usage[s]) set_bit(found.data(), s);
@@ -239,6 +281,7 @@ void RowReader::add_use(double* use) const {
     for (std::size_t k = 0; k < n_found_; ++k) {
         for_each(found_[k].patterns, [&](Int s) { use[s] += found_[k].probability; });
     }
+    for (const Weak& weak : weak_) use[weak.pattern] += weak.probability;
 }
 
 void RowReader::add_to(UseSums& sums, Int a) {
@@ -262,7 +305,6 @@ void RowReader::add_contested(UseSums& sums, Int a, const FoundSet& found) {
     const auto for_places = [&](auto job) {
         for_each(found.patterns, [&](Int s) { std::for_each(model_.contested(a, s), model_.contested_end(a, s), job); });
     };
-    for_places([&](RowModel::Contested at) { covered_[at.slot] = 0; });
     for_places([&](RowModel::Contested at) {
         if (strength[at.place] > covered_[at.slot]) covered_[at.slot] = strength[at.place], parts_[at.slot] = 0;
         parts_[at.slot] += strength[at.place] == covered_[at.slot];
@@ -273,6 +315,27 @@ void RowReader::add_contested(UseSums& sums, Int a, const FoundSet& found) {
         sums.cells[at.place] += part;
         if (has(model_.items_[at.place])) sums.ones[at.place] += part;
     });
+    for (std::size_t w = found.first_weak; w < found.last_weak; ++w) add_weak(sums, a, found, weak_[w]);
+    for_places([&](RowModel::Contested at) { covered_[at.slot] = 0; });
+}
+
+// A pattern that the row may use beside the set takes the cells where it is stronger.
+void RowReader::add_weak(UseSums& sums, Int a, const FoundSet& found, const Weak& weak) {
+    const double* strength = model_.strength(a);
+    const auto give = [&](Int place, double cells) {
+        sums.cells[place] += cells;
+        if (has(model_.items_[place])) sums.ones[place] += cells;
+    };
+    for (const RowModel::Contested* at = model_.contested(a, weak.pattern); at < model_.contested_end(a, weak.pattern); ++at) {
+        const double covered = covered_[at->slot];
+        if (strength[at->place] <= covered) continue;
+        give(at->place, weak.probability);
+        const Int i = model_.items_[at->place];
+        for (Int o = model_.of_item_.edges[i]; covered > 0 && o < model_.of_item_.edges[i + 1]; ++o) {
+            const Int k = model_.of_item_.values[o], s = model_.pattern_of_[k];
+            if (strength[k] == covered && has_bit(found.patterns[s / 64], s % 64)) give(k, -weak.probability / parts_[at->slot]);
+        }
+    }
 }
 
 }  // namespace saltmine::likelihood

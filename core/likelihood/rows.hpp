@@ -76,7 +76,7 @@ public:
     RowReader(const RowModel& model, std::size_t most_sets);
 
     void read(const Int* begin, const Int* end);
-    // Log-likelihood of the row in a class, a bound from below that leaves out what hardly matters.
+    // Log-likelihood of the row in a class: exact where few patterns overlap, else nearly so.
     double score(Int a);
     // The row uses these patterns, (patterns,).
     void take(const bool* usage);
@@ -97,10 +97,15 @@ private:
         std::size_t set;
         bool larger;
     };
-    // A set that the row uses with a probability.
+    // A set that the row uses with a probability, and patterns that it hardly uses beside it.
     struct FoundSet {
         double probability;
         Words patterns;
+        std::size_t first_weak, last_weak;
+    };
+    struct Weak {
+        Int pattern;
+        double probability;
     };
     const RowModel& model_;
     std::size_t most_sets_;
@@ -110,19 +115,22 @@ private:
     Doubles alone_, use_;    // (patterns,): nats of a pattern alone, and probability of use
     Doubles most_;           // (patterns,): nats that it gains at most beside others
     Doubles nats_;           // (places + 1,): of a contested cell that the place covers; none at the end
-    Doubles covered_, parts_;  // (slots,): the strongest that covers a cell, and how many are as strong
+    Doubles covered_, parts_;  // (slots,): the strongest that covers a cell, none between calls, and how many are as strong
     std::vector<Int> candidates_, together_;
     std::vector<UsedSet> sets_;
     std::vector<Choice> choices_;
     std::vector<std::size_t> free_;  // of the sets, those that are none
     std::vector<FoundSet> found_;  // with room for more than there are
     std::size_t n_found_ = 0;
+    std::vector<Weak> weak_;
 
     bool has(Int i) const { return seen_[i] == row_; }
     double sum_sets(Int a);
     double gain(Int a, Int s, const UsedSet& set) const;
     void enlarge(Int a, Int s);
+    double find(Int a, std::size_t n_strong);
     void add_contested(UseSums& sums, Int a, const FoundSet& found);
+    void add_weak(UseSums& sums, Int a, const FoundSet& found, const Weak& weak);
     Words& add_found(double probability);
 };
 

@@ -70,18 +70,24 @@ Store::Store(Matrix<const Word> given, Matrix<const Word> observed, Array<const 
 // Whether rows differ more in size than items that are independent make them: in a table of categories they differ less,
 // and sizes say nothing about other items.
 bool Store::varies_in_size() const {
-    Doubles ones(64 * n_words, 0.0);
-    double mean = 0, variance = 0, expected = 0;
+    Doubles more(64 * n_words, 0.0);
+    double variance = 0, expected = 0;
     for (Int i = 0; i < n_items; ++i) {
-        Int count = 0;
+        Int ones = 0, cells = 0;
         for (Int w = 0; w < n_words; ++w) {
-            for (Word left = column(i)[w]; left; left &= left - 1) ++count, ++ones[64 * w + lowest_one(left)];
+            ones += count_ones(column(i)[w] & ~closed_cells(i)[w]);
+            cells += count_ones(mask[w] & ~closed_cells(i)[w]);
         }
-        const double p = static_cast<double>(count) / static_cast<double>(n_rows);
-        mean += p;
-        expected += p * (1 - p);
+        const double p = static_cast<double>(ones) / static_cast<double>(std::max<Int>(cells, 1));
+        expected += static_cast<double>(cells) * p * (1 - p);
+        for (Int w = 0; w < n_words; ++w) {
+            for (Word left = mask[w] & ~closed_cells(i)[w]; left; left &= left - 1) {
+                const Int j = lowest_one(left);
+                more[64 * w + j] += has_bit(column(i)[w], j) - p;
+            }
+        }
     }
-    for (Int j = 0; j < n_rows; ++j) variance += (ones[j] - mean) * (ones[j] - mean) / static_cast<double>(n_rows);
+    for (double surplus : more) variance += surplus * surplus;
     return variance > expected;
 }
 
