@@ -16,7 +16,8 @@ constexpr double STRENGTH_PRIOR = 10.0;
 constexpr double WEAKEST = 0.05, STRONGEST = 0.995;
 constexpr Int FEWEST_ROWS = 3, FEWEST_ITEMS = 2;
 // Weaker items are no part of a pattern: most rows that use it have to have them, or chance has to give them to most.
-constexpr double MIN_STRENGTH = 0.45;
+// In noise that flips ones all items are weak: then those count that are not much weaker than the others.
+constexpr double MIN_STRENGTH = 0.45, LEAST_SHARE = 0.75, FIRST_STRENGTH = 0.3;
 // Above these nats e^x is taken for e^x + 1.
 constexpr double MUCH = 30.0;
 
@@ -41,6 +42,15 @@ double nats_around(double ones, double zeros, double density, double prior) {
     return log_beta(ones + a, zeros + b) - log_beta(a, b);
 }
 
+// What rows that do not use a pattern gain as the part of an item's ones that it explains is taken out of chance.
+double gain_of_rest(const ClassSums& sums) {
+    if (sums.rest_cells <= 0 || sums.rest_ones >= sums.rest_expected) return 0;
+    const double mean = sums.rest_expected / sums.rest_cells;
+    const double rest = std::max((sums.rest_ones + 0.5 * mean) / (sums.rest_cells + 0.5), std::min(0.15 * mean, 0.02));
+    if (rest >= mean) return 0;
+    return sums.rest_ones * std::log(rest / mean) + (sums.rest_cells - sums.rest_ones) * std::log((1 - rest) / (1 - mean));
+}
+
 }  // namespace
 
 Int count_class_items(const Pattern& pattern, Int n_classes) {
@@ -61,126 +71,106 @@ double price_of_items(const Store& store, const Pattern& pattern) {
 Fitter::Fitter(const Store& store, const Chances& chances, bool alterations)
     : store_(store), chances_(chances), alterations_(alterations && store.n_classes > 1) {}
 
-// What an item gains if some classes add it: those in which users have it more often than others of the class.
-double Fitter::alter(Int i, Int n_active, double prior, double density, double item_price, Added& added) const {
-    const Int c = store_.n_classes, n_strata = store_.n_strata();
-    const Chance& chance = chances_.of_classes;
-    Doubles ones(c), cells(c), expected(c), chance_nats(c);
-    for (Int h = 0; h < n_strata; ++h) {
-        const Int a = store_.class_of[h];
-        ones[a] += used_[h].ones;
-        cells[a] += used_[h].cells;
-        expected[a] += used_[h].cells * chance.p(i)[h];
-        chance_nats[a] += used_[h].ones * chance.log_p(i)[h] + (used_[h].cells - used_[h].ones) * chance.log_q(i)[h];
+// What the rows of every class that use a pattern, and those that do not, have of an item.
+void Fitter::sum_classes(Int i, const Chance& chance, const Doubles& rates, double density) {
+    const double *p = chance.p(i), *log_p = chance.log_p(i), *log_q = chance.log_q(i);
+    const Count* all = chance.counts(i);
+    of_classes_.assign(store_.n_classes, {});
+    for (Int h = 0; h < store_.n_strata(); ++h) {
+        ClassSums& sums = of_classes_[store_.class_of[h]];
+        const double ones = used_[h].ones, cells = used_[h].cells, rest = all[h].cells - used_[h].cells;
+        sums.rest_ones += all[h].ones - used_[h].ones;
+        sums.rest_cells += rest;
+        sums.rest_expected += rest * p[h];
+        if (cells == 0) continue;
+        sums.ones += ones;
+        sums.cells += cells;
+        sums.expected += cells * p[h];
+        sums.nats += ones * log_p[h] + (cells - ones) * log_q[h];
+        sums.base += cells * without(p[h], rates[h], density);
     }
-    const auto nats = [&](Int a, double rate) {
-        return ones[a] * std::log(rate) + (cells[a] - ones[a]) * std::log1p(-rate) - chance_nats[a];
-    };
-    const auto rate_of = [&](double some_ones, double some_cells) {
-        return std::clamp((some_ones + prior * density) / (some_cells + prior), 0.03, 0.997);
-    };
-    double all_ones = 0, all_cells = 0, gain = -item_price - subset_price(n_active);
+}
+
+// What users gain from an item, and others from its being less frequent in them, less its price.
+Fitter::Choice Fitter::weigh_item(const ClassSums& sums, double rest_gain, const ItemPrior& prior, double price) const {
+    Choice choice;
+    if (sums.cells < 1 || sums.ones <= sums.expected) return choice;
+    // Users have the item about as often as those of the pattern in general, beside chance.
+    const double base = sums.base / sums.cells, mean = 1 - (1 - base) * (1 - prior.density);
+    const double zeros = sums.cells - sums.ones;
+    const double rate = std::clamp((sums.ones + prior.cells * mean) / (sums.cells + prior.cells), 0.03, 0.997);
+    const double strength = (rate - base) / (1 - base);
+    if (strength < prior.least) return choice;
+    const double gain = rest_gain - price - sums.nats;
+    if (gain + sums.ones * std::log(rate) + zeros * std::log1p(-rate) <= 0) return choice;
+    choice.gain = gain + nats_around(sums.ones, zeros, mean, prior.cells);
+    choice.strength = std::clamp(strength, WEAKEST, STRONGEST);
+    return choice;
+}
+
+// The best of the ways in which classes may add an item: those whose users have it most often.
+Fitter::Choice Fitter::alter(const ItemPrior& prior, double price) {
+    const Int c = store_.n_classes;
+    std::vector<Int> order;
     for (Int a = 0; a < c; ++a) {
-        added.in.resize(c);
-        added.in[a] = ones[a] > expected[a] && nats(a, rate_of(ones[a], cells[a])) > 0;
-        if (added.in[a]) all_ones += ones[a], all_cells += cells[a];
+        if (of_classes_[a].ones > of_classes_[a].expected) order.push_back(a);
     }
-    added.rate = rate_of(all_ones, all_cells);
-    const std::vector<char> was_in = added.in;
-    for (Int a = 0; a < c; ++a) {
-        const double here = added.in[a] ? nats(a, added.rate) : 0.0;
-        added.in[a] = here > 0;
-        gain += std::max(here, 0.0);
+    const auto share = [&](Int a) { return of_classes_[a].ones / of_classes_[a].cells; };
+    std::stable_sort(order.begin(), order.end(), [&](Int a, Int b) { return share(a) > share(b); });
+    ClassSums sums;
+    Choice best;
+    double rest_gain = 0;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        sums += of_classes_[order[k]];
+        rest_gain += gain_of_rest(of_classes_[order[k]]);
+        Choice choice = weigh_item(sums, rest_gain, prior, price);
+        if (choice.gain <= best.gain) continue;
+        best = choice;
+        best.in.assign(c, 0);
+        for (std::size_t l = 0; l <= k; ++l) best.in[order[l]] = 1;
     }
-    if (gain <= 0) return gain;
-    for (Int a = 0; a < c; ++a) {
-        if (!added.in[a]) all_ones -= ones[a] * was_in[a], all_cells -= cells[a] * was_in[a];
-    }
-    return gain + nats_around(all_ones, all_cells - all_ones, density, prior) - all_ones * std::log(added.rate) -
-           (all_cells - all_ones) * std::log1p(-added.rate);
+    return best;
 }
 
 // Items that gain more than they cost among the rows of the pattern; false if there are too few of them.
 bool Fitter::choose_items(Pattern& pattern, double density, bool first) {
     const Int n = store_.n_items, c = store_.n_classes, n_strata = store_.n_strata();
     const double size = std::max<double>(2, pattern.size());
-    const double item_price = std::max(0.2, std::log(std::max(n - size, 1.0) / size)) + 0.3;
+    const double price = std::max(0.2, std::log(std::max(n - size, 1.0) / size)) + 0.3;
     std::vector<char> active(c, 0);
     for (Int h = 0; h < n_strata; ++h) active[store_.class_of[h]] |= store_.count_rows(pattern.rows.data(), h) > 0;
     const Int n_active = std::count(active.begin(), active.end(), 1);
+    const double class_price = price + subset_price(n_active);
     const Doubles rates = use_rates(pattern);
     const bool may_alter = alterations_ && n_active > 1;
-    Added added;
+    // Rows that a start brings are not all users, so that items seem weaker than they are.
+    const ItemPrior prior = first ? ItemPrior{density, 1.0, FIRST_STRENGTH}
+                                  : ItemPrior{density, STRENGTH_PRIOR, std::min(MIN_STRENGTH, LEAST_SHARE * density)};
     used_.resize(n_strata);
     Pattern chosen;
-    Doubles gain(c), ones(c), cells(c);
-    std::vector<char> in(c);
     for (Int i = 0; i < n; ++i) {
         store_.count(i, pattern.rows.data(), used_.data());
-        const Chance& chance = chances_.of(pattern.within, true);
-        const double *p = chance.p(i), *log_p = chance.log_p(i), *log_q = chance.log_q(i);
-        const Count* all = chance.counts(i);
-        std::fill(ones.begin(), ones.end(), 0.0);
-        std::fill(cells.begin(), cells.end(), 0.0);
-        std::fill(gain.begin(), gain.end(), 0.0);
-        double expected = 0, rest_ones = 0, rest_cells = 0, rest_expected = 0, n_ones = 0, n_cells = 0;
-        for (Int h = 0; h < n_strata; ++h) {
-            const Int a = store_.class_of[h];
-            const double o = used_[h].ones, z = used_[h].cells - used_[h].ones;
-            ones[a] += o;
-            cells[a] += o + z;
-            gain[a] -= o * log_p[h] + z * log_q[h];
-            expected += (o + z) * p[h];
-            n_ones += o;
-            n_cells += o + z;
-            rest_ones += all[h].ones - o;
-            rest_cells += all[h].cells - o - z;
-            rest_expected += (all[h].cells - o - z) * p[h];
-        }
-        if (n_cells < 1 || n_ones <= expected) continue;
-        // The part of the item's ones that the pattern explains is taken out of chance in the other rows.
+        sum_classes(i, chances_.of(pattern.within, true), rates, density);
+        ClassSums sums;
         double rest_gain = 0;
-        if (rest_cells > 0 && rest_ones < rest_expected) {
-            const double mean = rest_expected / rest_cells;
-            const double rest = std::max((rest_ones + 0.5 * mean) / (rest_cells + 0.5), std::min(0.15 * mean, 0.02));
-            if (rest < mean) {
-                rest_gain = rest_ones * std::log(rest / mean) + (rest_cells - rest_ones) * std::log((1 - rest) / (1 - mean));
-            }
+        for (const ClassSums& of_class : of_classes_) {
+            sums += of_class;
+            if (pattern.within) rest_gain += gain_of_rest(of_class);
         }
-        const double prior = first ? 1.0 : STRENGTH_PRIOR;
-        const auto rate_of = [&](double some_ones, double some_cells) {
-            return std::clamp((some_ones + prior * density) / (some_cells + prior), 0.03, 0.997);
-        };
-        double rate = rate_of(n_ones, n_cells), log_rate = std::log(rate), log_rest = std::log1p(-rate);
-        double best = rest_gain - item_price;
-        for (Int a = 0; a < c; ++a) best += gain[a] + ones[a] * log_rate + (cells[a] - ones[a]) * log_rest;
-        // The rate is known only to be near that of the pattern.
-        if (best > 0) best += nats_around(n_ones, n_cells - n_ones, density, prior) - n_ones * log_rate - (n_cells - n_ones) * log_rest;
-        bool is_shared = true;
-        std::fill(in.begin(), in.end(), 1);
+        if (sums.ones <= sums.expected) continue;
+        // Where chance knows no classes, one of them may have less of an item whatever the pattern is.
+        if (!pattern.within) rest_gain = gain_of_rest(sums);
+        Choice choice = weigh_item(sums, rest_gain, prior, price);
+        choice.in.assign(c, 1);
         if (may_alter) {
-            const double some = alter(i, n_active, prior, density, item_price, added);
-            if (some > best) {
-                best = some;
-                rate = added.rate;
-                in = added.in;
-                is_shared = false;
-            }
+            if (!pattern.within) sum_classes(i, chances_.of_classes, rates, density);
+            Choice some = alter(prior, class_price);
+            if (some.gain > choice.gain) choice = std::move(some);
         }
-        if (best <= 0) continue;
-        p = chances_.of(pattern.within, is_shared).p(i);
-        double base = 0, of_cells = 0;
-        for (Int h = 0; h < n_strata; ++h) {
-            if (!in[store_.class_of[h]] || !used_[h].cells) continue;
-            base += used_[h].cells * without(p[h], rates[h], density);
-            of_cells += used_[h].cells;
-        }
-        if (of_cells == 0) continue;
-        base /= of_cells;
-        if (rate <= base || (rate - base) / (1 - base) < MIN_STRENGTH) continue;
+        if (choice.gain <= 0) continue;
         chosen.items.push_back(i);
-        chosen.in_class.insert(chosen.in_class.end(), in.begin(), in.end());
-        chosen.strengths.push_back(std::clamp((rate - base) / (1 - base), WEAKEST, STRONGEST));
+        chosen.in_class.insert(chosen.in_class.end(), choice.in.begin(), choice.in.end());
+        chosen.strengths.push_back(choice.strength);
     }
     const Int n_shared = chosen.size() - count_class_items(chosen, c);
     std::vector<Int> n_added(c, 0);
@@ -200,6 +190,7 @@ bool Fitter::choose_items(Pattern& pattern, double density, bool first) {
     if (n_shared < FEWEST_ITEMS) return false;
     chosen.rows = std::move(pattern.rows);
     chosen.within = pattern.within;
+    chosen.whole = pattern.whole && chosen.items == pattern.items;
     pattern = std::move(chosen);
     return true;
 }

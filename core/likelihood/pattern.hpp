@@ -13,6 +13,7 @@ struct Pattern {
     Words rows;                  // that use it
     Doubles strengths;           // (items,): probability of a one where chance gives none
     bool within = true;          // whether its items go together within classes, or only as classes differ
+    bool whole = false;          // whether two patterns in its place were tried, and were worse
     double value = -std::numeric_limits<double>::infinity();
 
     Int size() const { return static_cast<Int>(items.size()); }
@@ -39,6 +40,19 @@ struct Chances {
     const Chance& of(bool within, bool shared) const { return shared && !within ? of_all : of_classes; }
 };
 
+// Of an item and the rows of one class or more: ones and cells of the rows that use a pattern, and what chance makes of
+// them; the same without what the pattern explains; and those of the other rows.
+struct ClassSums {
+    double ones = 0, cells = 0, expected = 0, nats = 0, base = 0;
+    double rest_ones = 0, rest_cells = 0, rest_expected = 0;
+
+    ClassSums& operator+=(const ClassSums& other) {
+        ones += other.ones, cells += other.cells, expected += other.expected, nats += other.nats, base += other.base;
+        rest_ones += other.rest_ones, rest_cells += other.rest_cells, rest_expected += other.rest_expected;
+        return *this;
+    }
+};
+
 // Fits patterns to the open cells of a store; one for each thread.
 class Fitter {
 public:
@@ -60,12 +74,20 @@ private:
     std::vector<Term> terms_;
     std::vector<Words> cells_;  // scratch, two for every item
 
-    // Classes that add an item to a pattern, and how often their users have it.
-    struct Added {
-        std::vector<char> in;
-        double rate = 0;
+    std::vector<ClassSums> of_classes_;
+
+    // What is known of the strength of an item beforehand: that of the pattern, as by some cells, and the least.
+    struct ItemPrior {
+        double density, cells, least;
     };
-    double alter(Int i, Int n_active, double prior, double density, double item_price, Added& added) const;
+    // Classes that have an item, what that gains, and its strength in them.
+    struct Choice {
+        std::vector<char> in;
+        double gain = 0, strength = 0;
+    };
+    void sum_classes(Int i, const Chance& chance, const Doubles& rates, double density);
+    Choice weigh_item(const ClassSums& sums, double rest_gain, const ItemPrior& prior, double price) const;
+    Choice alter(const ItemPrior& prior, double price);
     bool choose_items(Pattern& pattern, double density, bool first);
     void choose_rows(Pattern& pattern, const Doubles& rates);
     void weigh(const Pattern& pattern, const Doubles& strengths, const Doubles& rates);

@@ -218,6 +218,41 @@ bool Search::merge(bool within) {
     return changed;
 }
 
+// Replace a pattern by two, of one half of its rows and of what is left, that gain more.
+bool Search::split(bool within) {
+    bool changed = false;
+    Fitter fitter(store_, chances_, options_.alterations);
+    const std::size_t end = patterns_.size();
+    for (std::size_t s = first_of(within); s < end; ++s) {
+        if (patterns_[s].whole) continue;
+        watch_.look();
+        Pattern pattern = take(s), one, other;
+        one.within = other.within = within;
+        one.rows = halve(store_, pattern);
+        other.rows = pattern.rows;
+        for (Int w = 0; w < store_.n_words; ++w) other.rows[w] &= ~one.rows[w];
+        double apart = 0;
+        bool fits = fitter.fit(one, TURNS) && one.value > options_.least;
+        if (fits) {
+            apart = one.value;
+            add(std::move(one));
+            fits = fitter.fit(other, TURNS) && other.value > options_.least;
+            one = take(patterns_.size() - 1);
+        }
+        if (fits && apart + other.value > pattern.value) {
+            add(std::move(other));
+            pattern = std::move(one);
+            changed = true;
+        } else {
+            pattern.whole = true;
+        }
+        const std::vector<Int> items = pattern.items;
+        patterns_.insert(patterns_.begin() + static_cast<std::ptrdiff_t>(s), std::move(pattern));
+        close(items);
+    }
+    return changed;
+}
+
 // Keep the patterns that pass, each given those before it: the one with the largest evidence is first.
 void Search::test() {
     std::vector<Pattern> left = std::move(patterns_);
@@ -291,7 +326,8 @@ void Search::run() {
             if (round > 0 || !within) stratify(none);
             if (!grow(within)) break;
             for (int sweep = 0; sweep < SWEEPS && refit(within); ++sweep) {}
-            while (merge(within)) refit(within);
+            for (int sweep = 0; sweep < SWEEPS && merge(within); ++sweep) refit(within);
+            for (int sweep = 0; sweep < SWEEPS && split(within); ++sweep) refit(within);
         }
     }
     test();

@@ -49,6 +49,7 @@ private:
     bool refit(bool within);
     void stratify(std::vector<Pattern>& others);
     bool merge(bool within);
+    bool split(bool within);
     void test();
 };
 

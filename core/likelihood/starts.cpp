@@ -18,6 +18,8 @@ constexpr std::size_t NEAREST = 5;
 constexpr Int FEW_ITEMS = 1500;
 // What is taken though chance may make as much: of the score of a pair, and as a share of the strength of a direction.
 constexpr double SLACK = 0.5, EDGE = 0.95;
+// Turns in which the direction is found that halves the rows of a pattern.
+constexpr int HALVING_TURNS = 8;
 // Share of the rows that begin a pattern.
 constexpr double SHARES[] = {0.02, 0.08};
 
@@ -260,6 +262,48 @@ std::vector<Pattern> find_starts(const Store& store, const Chance& chance) {
         }
     }
     return starts;
+}
+
+Words halve(const Store& store, const Pattern& pattern) {
+    std::vector<Int> rows;
+    for (Int w = 0; w < store.n_words; ++w) {
+        for (Word left = pattern.rows[w]; left; left &= left - 1) rows.push_back(64 * w + lowest_one(left));
+    }
+    const Int m = static_cast<Int>(rows.size()), k = pattern.size();
+    // What the items of a row are above the mean of the rows, and zero where a cell takes no part.
+    Doubles over(m * k, 0.0), items(k), along(m, 0.0);
+    Int widest = 0;
+    double most = -1;
+    for (Int s = 0; s < k; ++s) {
+        const Word *column = store.column(pattern.items[s]), *closed = store.closed_cells(pattern.items[s]);
+        const auto bit = [](const Word* set, Int j) { return static_cast<Int>(set[j / 64] >> j % 64 & 1); };
+        Int ones = 0, cells = 0;
+        for (Int j : rows) cells += 1 - bit(closed, j), ones += bit(column, j) & ~bit(closed, j);
+        const double mean = cells == 0 ? 0.0 : static_cast<double>(ones) / static_cast<double>(cells);
+        for (Int t = 0; t < m; ++t) {
+            if (!bit(closed, rows[t])) over[t * k + s] = static_cast<double>(bit(column, rows[t])) - mean;
+        }
+        if (mean * (1 - mean) > most) most = mean * (1 - mean), widest = s;
+    }
+    for (Int t = 0; t < m; ++t) along[t] = over[t * k + widest];
+    for (int turn = 0; turn < HALVING_TURNS; ++turn) {
+        std::fill(items.begin(), items.end(), 0.0);
+        for (Int t = 0; t < m; ++t) {
+            for (Int s = 0; s < k; ++s) items[s] += along[t] * over[t * k + s];
+        }
+        double norm = 1e-300;
+        for (double value : items) norm += value * value;
+        for (double& value : items) value /= std::sqrt(norm);
+        for (Int t = 0; t < m; ++t) {
+            along[t] = 0;
+            for (Int s = 0; s < k; ++s) along[t] += items[s] * over[t * k + s];
+        }
+    }
+    Words half(store.n_words, 0);
+    for (Int t = 0; t < m; ++t) {
+        if (along[t] > 0) half[rows[t] / 64] |= Word{1} << rows[t] % 64;
+    }
+    return half;
 }
 
 }  // namespace saltmine::likelihood

@@ -8,4 +8,7 @@ namespace saltmine::likelihood {
 // Starts for `Fitter::fit`, with items or with rows; they depend on the data only.
 std::vector<Pattern> find_starts(const Store& store, const Chance& chance);
 
+// Those rows of a pattern that are on one side of the direction in which they differ most.
+Words halve(const Store& store, const Pattern& pattern);
+
 }  // namespace saltmine::likelihood

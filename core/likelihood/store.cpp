@@ -8,8 +8,35 @@ namespace {
 
 // Bins of rows by size, rows of each of them as a rule, and bins of all classes together as a rule.
 constexpr Int MOST_BINS = 8, FEWEST_ROWS = 20, MOST_STRATA = 64;
+// Bins that rows much larger than others have beside.
+constexpr int MOST_TAILS = 2;
 // What is known of the shift of a row beforehand, as information.
 constexpr double SHIFT_INFORMATION = 4.0;
+
+// Where sorted sizes from a place on fall into two groups that differ most.
+std::size_t widest_step(const Doubles& sorted, std::size_t begin) {
+    const double n = static_cast<double>(sorted.size() - begin);
+    const double all = std::accumulate(sorted.begin() + static_cast<std::ptrdiff_t>(begin), sorted.end(), 0.0);
+    double below = 0, most = -1;
+    std::size_t best = begin + 1;
+    for (std::size_t k = begin + 1; k < sorted.size(); ++k) {
+        below += sorted[k - 1];
+        const double few = static_cast<double>(k - begin), step = (all - below) / (n - few) - below / few;
+        const double between = few * (n - few) * step * step;
+        if (sorted[k] > sorted[k - 1] && between > most) most = between, best = k;
+    }
+    return best;
+}
+
+// A few rows may be much larger than all others: the last bin is cut as long as it is wider than those in the middle.
+void cut_tail(const Doubles& sorted, Doubles& cuts) {
+    if (cuts.size() < 2) return;
+    const double span = cuts.back() - cuts.front();
+    for (int more = 0; more < MOST_TAILS && sorted.back() - cuts.back() > span; ++more) {
+        const std::size_t begin = std::lower_bound(sorted.begin(), sorted.end(), cuts.back()) - sorted.begin();
+        cuts.push_back(sorted[widest_step(sorted, begin)]);
+    }
+}
 
 // The bin of rows by their sizes, from 0 on: quantiles, or one for every size if there are few.
 std::vector<Int> by_size(const Doubles& sizes, Int n_classes) {
@@ -25,6 +52,7 @@ std::vector<Int> by_size(const Doubles& sizes, Int n_classes) {
         for (Int k = 1; k < most; ++k) cuts.push_back(sorted[k * m / most]);
         cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
         if (!cuts.empty() && cuts.front() == sorted.front()) cuts.erase(cuts.begin());
+        cut_tail(sorted, cuts);
     }
     std::vector<Int> strata;
     for (double size : sizes) strata.push_back(std::upper_bound(cuts.begin(), cuts.end(), size) - cuts.begin());
