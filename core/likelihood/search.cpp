@@ -183,6 +183,7 @@ bool Search::merge(bool within) {
                                   std::back_inserter(common));
             const Int fewest = std::min(one.size(), other.size());
             if (2 * both < least && 2 * static_cast<Int>(common.size()) < fewest) continue;
+            if (apart_.count({one.items, other.items})) continue;
             watch_.look();
             Pattern second = take(t), first = take(s);
             // Both again, given the rest, in turn.
@@ -204,6 +205,7 @@ bool Search::merge(bool within) {
                 t = s;
                 continue;
             }
+            apart_.insert({first.items, second.items});
             patterns_.insert(patterns_.begin() + static_cast<std::ptrdiff_t>(s), first);
             close(first.items);
             if (fits && second.value > options_.least) {

@@ -1,6 +1,8 @@
 // The search: patterns are added, fitted again and taken away as long as the likelihood, less their price, grows.
 #pragma once
 
+#include <set>
+
 #include "../poll.hpp"
 #include "../team.hpp"
 #include "starts.hpp"
@@ -36,6 +38,8 @@ private:
     Watch watch_;
     std::vector<Pattern> patterns_;
     Doubles evidence_;
+    // Items of two patterns that were better than one in their place: they are not tried again.
+    std::set<std::pair<std::vector<Int>, std::vector<Int>>> apart_;
 
     // Close the cells of these items that patterns explain, and no others.
     void close(const std::vector<Int>& items);
