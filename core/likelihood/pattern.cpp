@@ -64,7 +64,9 @@ double subset_price(Int n_classes) {
 }
 
 double price_of_items(const Store& store, const Pattern& pattern) {
-    return item_choices(store.n_items, pattern.size(), std::numeric_limits<double>::infinity()) +
+    double codes = 0;
+    for (Int i : pattern.items) codes += store.codes[i];
+    return item_choices(store.n_items, pattern.size(), codes) +
            count_class_items(pattern, store.n_classes) * subset_price(store.n_classes);
 }
 

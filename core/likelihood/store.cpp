@@ -91,6 +91,13 @@ Store::Store(Matrix<const Word> given, Matrix<const Word> observed, Array<const 
         for (Int k = 0; k < observed.size(); ++k) closed[k] = ~observed.data[k] & mask[k % n_words];
         unobserved = closed;
     }
+    Doubles ones(n_items, 0.0);
+    double all = 0;
+    for (Int i = 0; i < n_items; ++i) {
+        for (Int w = 0; w < n_words; ++w) ones[i] += static_cast<double>(count_ones(column(i)[w] & ~closed_cells(i)[w]));
+        all += ones[i] + 0.5;
+    }
+    for (double count : ones) codes.push_back(-std::log((count + 0.5) / all));
     has_sizes = varies_in_size();
     stratify({});
 }

@@ -31,6 +31,7 @@ struct Store {
     std::vector<Int> labels;           // (rows,): its class
     std::vector<Int> weights;          // (words,): ones, for the kernels
 
+    Doubles codes;                     // (n,): minus the logarithm of an item's share of all ones
     bool has_sizes = false;            // whether bins matter
 
     // Columns, and cells that are not observed if there are any, have a bit for every row of the input.

@@ -90,6 +90,11 @@ class RowModel:
                 ROUNDS if is_within else 0,
             )
             bases.append(base)
+            if not is_within:
+                # As in the class that uses it most: without classes, a set of frequent items would seem to be chance.
+                sizes = np.bincount(labels, minlength=c)
+                used = np.stack([model.Y[labels == a][:, chosen].sum(axis=0) for a in range(c)])
+                of_patterns = ((used + 0.5) / (sizes[:, None] + 1)).max(axis=0)
             rates[:, chosen] = of_patterns
             places = np.full((len(shared), n), -1)
             places[np.repeat(chosen, np.diff(lists.edges)), lists.items] = np.arange(len(lists.items))

@@ -8,9 +8,10 @@ import numpy as np
 from scipy.special import softmax
 
 from saltmine import _core
-from saltmine.arrays import Bools, Floats, Ints
+from saltmine.arrays import Bools
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
+from saltmine.mdl.class_tests import size_strata, use_log_p
 from saltmine.mdl.row_model import MORE_LIKELY, RowModel
 from saltmine.solver.contrasts import Contrast, find_contrasts
 from saltmine.solver.group_tests import failed_alterations, without_alterations
@@ -59,44 +60,53 @@ def likelihood_search(task: Task, settings: SearchSettings) -> Solution:
 
 
 def _with_contrasts(bits: BitMatrix, solution: Solution, least: float, most: int, n_threads: int) -> Solution:
-    """Add sets of items that classes have differently by more than each of the items, one after the other.
+    """Add sets of items that classes have differently by more than any of the items explains.
 
     Such sets need not go together within classes: of three crosses in a line, two are as frequent without the third.
     """
-    c, data = len(bits.blocks), make_data(bits)
+    c = len(bits.blocks)
     enough = least + float(np.log(c))
-    evidence = [] if solution.evidence is None else solution.evidence.tolist()
-    within = [] if solution.within is None else solution.within.tolist()
-    X, V, Y = solution.model.X, solution.model.V, solution.model.Y
-    of_items = np.array([_class_evidence(bits, bits.class_counts[:, i]) for i in range(bits.shape[1])])
-    while len(evidence) < min(most, solution.rank + MOST_CONTRASTS):
-        usage = bits.layout.pack(Y.T)
-        columns = np.stack([bits.columns[i] & ~np.bitwise_or.reduce(usage[X[i]], axis=0) for i in range(bits.shape[1])])
-        shown = [found for found in find_contrasts(data, columns, enough, n_threads) if _adds(found, of_items, enough)]
-        if not shown:
+    taken = [solution.model.X[:, s] for s in range(solution.rank)]
+    added, rows, evidence = list[Bools](), list[Bools](), list[float]()
+    for found in find_contrasts(make_data(bits), bits.columns, enough, n_threads):
+        if len(taken) >= min(most, solution.rank + MOST_CONTRASTS):
             break
-        rows = bits.layout.unpack(np.bitwise_and.reduce(bits.columns[shown[0].items], axis=0)[None])[0]
-        X, Y = np.column_stack([X, shown[0].items]), np.column_stack([Y, rows])
-        evidence.append(shown[0].evidence)
-        within.append(False)
-    if len(evidence) == solution.rank:
+        # What has half of its items in common with another set says the same.
+        if any(2 * (items & found.items).sum() >= min(items.sum(), found.items.sum()) for items in taken):
+            continue
+        having = bits.layout.unpack(np.bitwise_and.reduce(bits.columns[found.items], axis=0)[None])[0]
+        if _differs(bits, found, having, enough):
+            taken.append(found.items)
+            added.append(found.items)
+            rows.append(having)
+            evidence.append(found.evidence)
+    if not added:
         return solution
-    V = np.concatenate([V, np.zeros((c, bits.shape[1], len(evidence) - solution.rank), dtype=bool)], axis=2)
-    model = BinaryModel(X, V, Y)
-    return Solution(
-        model, description_length(bits, model), -sum(evidence), evidence=np.array(evidence), within=np.array(within)
+    model = BinaryModel(
+        np.column_stack([solution.model.X, *added]),
+        np.concatenate([solution.model.V, np.zeros((c, bits.shape[1], len(added)), dtype=bool)], axis=2),
+        np.column_stack([solution.model.Y, *rows]),
     )
+    before = (
+        (np.zeros(0), np.zeros(0, dtype=bool)) if solution.evidence is None else (solution.evidence, solution.within)
+    )
+    shown = np.concatenate([before[0], evidence])
+    within = np.concatenate([np.asarray(before[1]), np.zeros(len(added), dtype=bool)])
+    return Solution(model, description_length(bits, model), -float(shown.sum()), evidence=shown, within=within)
 
 
-def _class_evidence(bits: BitMatrix, counts: Ints) -> float:
-    """Return how clearly rows that are counted by class differ between a class and the others, at most."""
-    sizes = np.array(bits.class_sizes)
-    return max(float(_core.class_difference(np.ascontiguousarray(counts), sizes, a)) for a in range(len(sizes)))
-
-
-def _adds(found: Contrast, of_items: Floats, enough: float) -> bool:
-    """Return whether a set shows more than each of its items."""
-    return found.evidence - float(of_items[found.items].max()) >= enough
+def _differs(bits: BitMatrix, found: Contrast, rows: Bools, enough: float) -> bool:
+    """Return whether classes have a set differently among rows of a size, and among those with one of its items."""
+    sizes, items = np.array(bits.class_sizes), np.flatnonzero(found.items)
+    having = np.array([rows[block].sum() for block in bits.blocks])
+    differences = [_core.class_difference(having, sizes, a) for a in range(len(sizes))]
+    a = int(np.argmax(differences))
+    price = differences[a] - found.evidence
+    among = [_core.class_difference(having, np.ascontiguousarray(bits.class_counts[:, i]), a) for i in items]
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    strata = size_strata(bits.row_sizes, np.ones(len(rows), dtype=np.int64))
+    by_size = -float(use_log_p(rows[:, None], labels, len(sizes), strata)[a, 0])
+    return min(*among, by_size) - price >= enough
 
 
 def _without_unshown_alterations(bits: BitMatrix, solution: Solution, alpha: float) -> Solution:
