@@ -102,6 +102,26 @@ def test_a_model_without_patterns_still_serves_a_classifier():
     assert pipeline.score(X, y) > 0.65
 
 
+@pytest.mark.parametrize(("name", "value"), [("max_time", 10), ("checkpoint", "state")])
+def test_what_it_does_not_know_is_refused(planted, name, value):
+    with pytest.raises(ValueError, match=f"algorithm='likelihood' does not know {name} yet; leave it out"):
+        CSalt(algorithm="likelihood", **{name: value}).fit(planted.X, planted.y)
+
+
+def test_weights_are_copies_of_rows(planted, model):
+    weights = np.arange(200) % 3
+    weighted = CSalt(algorithm="likelihood").fit(planted.X, planted.y, sample_weight=weights)
+    copied = CSalt(algorithm="likelihood").fit(np.repeat(planted.X, weights, axis=0), np.repeat(planted.y, weights))
+    assert np.array_equal(weighted.components_, copied.components_)
+    assert weighted.usage_.shape == (200, weighted.n_components_)
+
+
+def test_groups_are_counted(planted):
+    grouped = CSalt(algorithm="likelihood").fit(planted.X, planted.y, groups=np.arange(200) // 2)
+    assert grouped.n_components_ == 3
+    assert not grouped.of_few_groups_.any()
+
+
 def test_without_classes(planted):
     fitted = Primp(algorithm="likelihood").fit(planted.X)
     assert fitted.n_components_ == 3
