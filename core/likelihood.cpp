@@ -117,8 +117,8 @@ void bind_likelihood(nb::module_& core) {
                  new (self) Search(likelihood::make_store(columns, observed, labels),
                                    Options{alterations, class_prior, least, max_patterns, n_threads});
              })
-        .def("chance_nats", &Search::chance_nats)
         .def("evidence_of", &Search::evidence_of)
+        .def("start_from", &Search::start_from)
         .def("run", &Search::run, WithoutLock())
         .def("n_patterns", [](const Search& self) { return self.patterns().size(); })
         .def("evidence", [](const Search& self) { return self.evidence(); })

@@ -27,6 +27,8 @@ void Chance::restart() {
     rates_.resize(n);
     offsets_.resize(n * store_.n_classes);
     shifts_.assign(store_.n_bins, 0.0);
+    doubtful_ones_.assign(cells, 0.0);
+    doubtful_cells_.assign(cells, 0.0);
     p_.resize(cells);
     log_p_.resize(cells);
     log_q_.resize(cells);
@@ -38,20 +40,29 @@ void Chance::restart() {
     }
 }
 
-void Chance::recount(Int i) { store_.count(i, store_.mask.data(), counts_.data() + i * n_strata_); }
+void Chance::recount(Int i) {
+    store_.count(i, store_.mask.data(), counts_.data() + i * n_strata_);
+    std::fill_n(doubtful_ones_.begin() + i * n_strata_, n_strata_, 0.0);
+    std::fill_n(doubtful_cells_.begin() + i * n_strata_, n_strata_, 0.0);
+}
+
+void Chance::add_doubtful(Int i, Int h, double ones, double cells) {
+    doubtful_ones_[i * n_strata_ + h] += ones;
+    doubtful_cells_[i * n_strata_ + h] += cells;
+}
 
 void Chance::step_item(Int i) {
     const Int c = store_.n_classes;
     Doubles slope(c, 0.0), bend(c, 0.0);
     double all_slope = 0, all_bend = 0, cells = 0;
     for (Int h = 0; h < n_strata_; ++h) {
-        const Count& count = counts(i)[h];
-        const double p = expit(at(i, h)), a_slope = count.ones - count.cells * p, a_bend = count.cells * p * (1 - p);
+        const double p = expit(at(i, h)), n_cells = fitted_cells(i, h);
+        const double a_slope = fitted_ones(i, h) - n_cells * p, a_bend = n_cells * p * (1 - p);
         slope[store_.class_of[h]] += a_slope;
         bend[store_.class_of[h]] += a_bend;
         all_slope += a_slope;
         all_bend += a_bend;
-        cells += static_cast<double>(count.cells);
+        cells += n_cells;
     }
     // A prior of half a one and half a zero.
     const double p = expit(items_[i]);
@@ -72,11 +83,10 @@ void Chance::step_shifts() {
     if (store_.n_bins == 1) return;
     Doubles slope(store_.n_bins, 0.0), bend(store_.n_bins, SHIFT_PRIOR);
     for (Int i = 0; i < store_.n_items; ++i) {
-        const Count* count = counts(i);
         for (Int h = 0; h < n_strata_; ++h) {
-            const double p = expit(at(i, h));
-            slope[store_.bin_of[h]] += count[h].ones - count[h].cells * p;
-            bend[store_.bin_of[h]] += count[h].cells * p * (1 - p);
+            const double p = expit(at(i, h)), cells = fitted_cells(i, h);
+            slope[store_.bin_of[h]] += fitted_ones(i, h) - cells * p;
+            bend[store_.bin_of[h]] += cells * p * (1 - p);
         }
     }
     for (Int g = 0; g < store_.n_bins; ++g) {
@@ -85,15 +95,15 @@ void Chance::step_shifts() {
 }
 
 void Chance::tabulate(Int i) {
-    Int ones = 0, cells = 0;
+    double ones = 0, cells = 0;
     for (Int h = 0; h < n_strata_; ++h) {
         const Int k = i * n_strata_ + h;
         const double odds = std::exp(bounded(at(i, h), LARGEST));
         p_[k] = odds / (1 + odds);
         log_q_[k] = -std::log1p(odds);
         log_p_[k] = bounded(at(i, h), LARGEST) + log_q_[k];
-        ones += counts_[k].ones;
-        cells += counts_[k].cells;
+        ones += fitted_ones(i, h);
+        cells += fitted_cells(i, h);
     }
     rates_[i] = (ones + ITEM_PRIOR) / (cells + 2 * ITEM_PRIOR);
 }
@@ -107,7 +117,6 @@ void Chance::fit(int sweeps) {
 }
 
 void Chance::fit_item(Int i) {
-    recount(i);
     for (int turn = 0; turn < 4; ++turn) step_item(i);
     tabulate(i);
 }

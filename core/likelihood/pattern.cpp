@@ -8,18 +8,24 @@ namespace {
 // Rates of use in the rows of a stratum, of a class or of all, which are averaged.
 constexpr double RATES[] = {0.0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95};
 constexpr int N_RATES = 10;
+// Powers of the size of rows that use may grow with.
+constexpr double POWERS[] = {0.0, 1.0, 2.0};
 // Strengths of the evidence, which are averaged as well.
 constexpr double STRENGTHS[] = {0.2, 0.45, 0.65, 0.8, 0.92, 0.98};
 constexpr int N_STRENGTHS = 6;
 // The strength of an item is drawn to that of the pattern as by this many cells.
-constexpr double STRENGTH_PRIOR = 10.0;
+constexpr double STRENGTH_PRIOR = 30.0;
 constexpr double WEAKEST = 0.05, STRONGEST = 0.995;
-constexpr Int FEWEST_ROWS = 3, FEWEST_ITEMS = 2;
-// Weaker items are no part of a pattern: most rows that use it have to have them, or chance has to give them to most.
-// In noise that flips ones all items are weak: then those count that are not much weaker than the others.
-constexpr double MIN_STRENGTH = 0.45, LEAST_SHARE = 0.75, FIRST_STRENGTH = 0.3;
+constexpr Int FEWEST_ROWS = 3, FEWEST_ITEMS = 2, FEW = 4;
+// Share of the price of the choice of classes that an item of some of them has to gain: what they add is tested later.
+constexpr double SUBSET_SHARE = 0.4;
+// The least strength of an item in the rows of a start, which are not all users.
+constexpr double FIRST_STRENGTH = 0.3;
 // Above these nats e^x is taken for e^x + 1.
 constexpr double MUCH = 30.0;
+// Strengths of patterns of few items: rows that use them have most of them.
+constexpr double FEW_STRENGTHS[] = {0.65, 0.8, 0.92, 0.98};
+constexpr int N_FEW_STRENGTHS = 4;
 
 // What chance makes of a cell without the part that a pattern explains, so that the item is as frequent as before.
 double without(double p, double rate, double strength) {
@@ -66,7 +72,9 @@ double subset_price(Int n_classes) {
 double price_of_items(const Store& store, const Pattern& pattern) {
     double codes = 0;
     for (Int i : pattern.items) codes += store.codes[i];
-    return item_choices(store.n_items, pattern.size(), codes) +
+    // Of sizes from two on, with weights 1 / (k (k - 1)), instead of from one on.
+    const double k = static_cast<double>(pattern.size());
+    return item_choices(store.n_items, pattern.size(), codes) + std::log((k - 1) / (k + 1)) +
            count_class_items(pattern, store.n_classes) * subset_price(store.n_classes);
 }
 
@@ -135,19 +143,18 @@ Fitter::Choice Fitter::alter(const ItemPrior& prior, double price) {
 }
 
 // Items that gain more than they cost among the rows of the pattern; false if there are too few of them.
-bool Fitter::choose_items(Pattern& pattern, double density, bool first) {
+bool Fitter::choose_items(Pattern& pattern, double density, bool first, const Doubles& rates) {
     const Int n = store_.n_items, c = store_.n_classes, n_strata = store_.n_strata();
     const double size = std::max<double>(2, pattern.size());
     const double price = std::max(0.2, std::log(std::max(n - size, 1.0) / size)) + 0.3;
     std::vector<char> active(c, 0);
     for (Int h = 0; h < n_strata; ++h) active[store_.class_of[h]] |= store_.count_rows(pattern.rows.data(), h) > 0;
     const Int n_active = std::count(active.begin(), active.end(), 1);
-    const double class_price = price + subset_price(n_active);
-    const Doubles rates = use_rates(pattern);
+    const double class_price = price + SUBSET_SHARE * subset_price(n_active);
     const bool may_alter = alterations_ && n_active > 1;
     // Rows that a start brings are not all users, so that items seem weaker than they are.
     const ItemPrior prior = first ? ItemPrior{density, 1.0, FIRST_STRENGTH}
-                                  : ItemPrior{density, STRENGTH_PRIOR, std::min(MIN_STRENGTH, LEAST_SHARE * density)};
+                                  : ItemPrior{density, STRENGTH_PRIOR, 0.0};
     used_.resize(n_strata);
     Pattern chosen;
     for (Int i = 0; i < n; ++i) {
@@ -187,7 +194,7 @@ bool Fitter::choose_items(Pattern& pattern, double density, bool first) {
             if (store_.class_of[h] != most) std::fill_n(pattern.rows.begin() + store_.edges[h], store_.edges[h + 1] - store_.edges[h], 0);
         }
         if (store_.count_rows(pattern.rows.data()) < FEWEST_ROWS) return false;
-        return choose_items(pattern, density, first);
+        return choose_items(pattern, density, first, rates);
     }
     if (n_shared < FEWEST_ITEMS) return false;
     chosen.rows = std::move(pattern.rows);
@@ -242,13 +249,12 @@ void Fitter::weigh(const Pattern& pattern, const Doubles& strengths, const Doubl
     }
 }
 
-// Rates of use of the strata, drawn to those of the class, and these to those of all rows.
-Doubles Fitter::use_rates(const Pattern& pattern) const {
+// Rates of use of the strata, drawn to those of the class, and these to those of all rows; used counts rows.
+Doubles Fitter::use_rates(const Doubles& used) const {
     const Int c = store_.n_classes, n_strata = store_.n_strata();
-    Doubles used(n_strata), of_class(c), size(c), rates(n_strata);
+    Doubles of_class(c), size(c), rates(n_strata);
     double all = 0, rows = 0;
     for (Int h = 0; h < n_strata; ++h) {
-        used[h] = store_.count_rows(pattern.rows.data(), h);
         of_class[store_.class_of[h]] += used[h];
         size[store_.class_of[h]] += store_.sizes[h];
         all += used[h];
@@ -263,6 +269,18 @@ Doubles Fitter::use_rates(const Pattern& pattern) const {
     return rates;
 }
 
+Doubles Fitter::count_used(const Pattern& pattern) const {
+    Doubles used;
+    for (Int h = 0; h < store_.n_strata(); ++h) used.push_back(store_.count_rows(pattern.rows.data(), h));
+    return used;
+}
+
+double Fitter::mean_strength(const Pattern& pattern) const {
+    double sum = 0;
+    for (double strength : pattern.strengths) sum += strength;
+    return std::clamp(sum / static_cast<double>(pattern.size()), WEAKEST, STRONGEST);
+}
+
 // Rows whose posterior probability of use is above one half.
 void Fitter::choose_rows(Pattern& pattern, const Doubles& rates) {
     weigh(pattern, pattern.strengths, rates);
@@ -274,6 +292,23 @@ void Fitter::choose_rows(Pattern& pattern, const Doubles& rates) {
             pattern.rows[w] = rows & store_.mask[w];
         }
     }
+    pattern.doubt = doubt(pattern, rates);
+}
+
+// How probable it is, in the mean, that rows that use a pattern do not; as of the last choice of rows.
+double Fitter::doubt(const Pattern& pattern, const Doubles& rates) {
+    double sum = 0, n_rows = 0;
+    for (Int h = 0; h < store_.n_strata(); ++h) {
+        const double odds = rates[h] / (1 - rates[h]);
+        for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) {
+            for (Word left = pattern.rows[w]; left; left &= left - 1) {
+                const double ratio = ratios_[64 * w + lowest_one(left)];
+                n_rows += 1;
+                if (ratio < MUCH) sum += 1 / (1 + odds * std::exp(ratio));
+            }
+        }
+    }
+    return sum / std::max(n_rows, 1.0);
 }
 
 // The logarithm of 1 - rate + rate exp(ratio), added up over the rows of a stratum.
@@ -320,68 +355,134 @@ Doubles Fitter::best_rates(const Doubles& sums) const {
     return rates;
 }
 
-// The logarithm of the mean of three likelihoods, with rates averaged for all rows, for each class, and for each
-// stratum; the sums are of strata and rates.
-double Fitter::average(const Doubles& sums) const {
-    const Int n_strata = store_.n_strata(), c = store_.n_classes;
-    double levels[3] = {0, 0, 0}, all[N_RATES] = {};
-    Doubles of_class(c * N_RATES);
+// The place in the grid of every rate, in every stratum, if use grows with the size of rows as items do, to a power.
+std::vector<Int> Fitter::scaled_rates(const Chance& chance, double power) const {
+    const Int n_strata = store_.n_strata();
+    double mean = 0, rows = 0;
     for (Int h = 0; h < n_strata; ++h) {
-        levels[2] += log_mean_exp(sums.data() + h * N_RATES, N_RATES);
-        for (int t = 0; t < N_RATES; ++t) {
-            all[t] += sums[h * N_RATES + t];
-            of_class[store_.class_of[h] * N_RATES + t] += sums[h * N_RATES + t];
+        mean += static_cast<double>(store_.sizes[h]) * chance.shift(h);
+        rows += static_cast<double>(store_.sizes[h]);
+    }
+    mean /= rows;
+    std::vector<Int> places(n_strata * N_RATES, 0);
+    for (Int h = 0; h < n_strata; ++h) {
+        for (int t = 1; t < N_RATES; ++t) {
+            const double wanted = logit(RATES[t]) + power * (chance.shift(h) - mean);
+            Int best = 1;
+            for (int u = 2; u < N_RATES; ++u) {
+                if (std::abs(logit(RATES[u]) - wanted) < std::abs(logit(RATES[best]) - wanted)) best = u;
+            }
+            places[h * N_RATES + t] = best;
         }
     }
-    levels[0] = log_mean_exp(all, N_RATES);
-    for (Int a = 0; a < c; ++a) levels[1] += log_mean_exp(of_class.data() + a * N_RATES, N_RATES);
-    return log_mean_exp(levels, 3);
+    return places;
+}
+
+// The logarithm of the mean of likelihoods with rates averaged for all rows, for each class, and for each stratum; the
+// sums are of strata and rates.
+double Fitter::average(const Pattern& pattern, const Doubles& sums) const {
+    const Int n_strata = store_.n_strata(), c = store_.n_classes;
+    const Chance& chance = chances_.of(pattern.within, true);
+    Doubles levels;
+    for (double power : POWERS) {
+        if (power > 0 && store_.n_bins == 1) break;
+        const std::vector<Int> places = scaled_rates(chance, power);
+        Doubles all(N_RATES, 0.0), of_class(c * N_RATES, 0.0);
+        for (Int h = 0; h < n_strata; ++h) {
+            for (int t = 0; t < N_RATES; ++t) {
+                const double value = sums[h * N_RATES + places[h * N_RATES + t]];
+                all[t] += value;
+                of_class[store_.class_of[h] * N_RATES + t] += value;
+            }
+        }
+        levels.push_back(log_mean_exp(all.data(), N_RATES));
+        if (c < 2) continue;
+        levels.push_back(0.0);
+        for (Int a = 0; a < c; ++a) levels.back() += log_mean_exp(of_class.data() + a * N_RATES, N_RATES);
+    }
+    if (store_.n_bins > 1) {
+        levels.push_back(0.0);
+        for (Int h = 0; h < n_strata; ++h) levels.back() += log_mean_exp(sums.data() + h * N_RATES, N_RATES);
+    }
+    return log_mean_exp(levels.data(), static_cast<Int>(levels.size()));
 }
 
 double Fitter::evidence(const Pattern& pattern) {
     // Leaving terms of a mean of likelihoods out makes it smaller: only strengths near that of the pattern are tried.
     double mean = 0;
     for (double strength : pattern.strengths) mean += strength / static_cast<double>(pattern.size());
+    if (pattern.size() <= FEW) {
+        Doubles all;
+        for (double strength : FEW_STRENGTHS) {
+            all.push_back(average(pattern, sum_rates(pattern, Doubles(pattern.size(), strength))));
+        }
+        return log_mean_exp(all.data(), static_cast<Int>(all.size())) - price_of_items(store_, pattern);
+    }
     const Int above = std::upper_bound(STRENGTHS, STRENGTHS + N_STRENGTHS, mean) - STRENGTHS, first = std::max<Int>(above - 2, 0);
     Doubles values;
     for (Int k = first; k < std::min<Int>(first + 3, N_STRENGTHS); ++k) {
-        values.push_back(average(sum_rates(pattern, Doubles(pattern.size(), STRENGTHS[k]))));
+        values.push_back(average(pattern, sum_rates(pattern, Doubles(pattern.size(), STRENGTHS[k]))));
     }
     const double tried = static_cast<double>(values.size());
     return log_mean_exp(values.data(), static_cast<Int>(values.size())) + std::log(tried / N_STRENGTHS) -
            price_of_items(store_, pattern);
 }
 
+// Rows that use a pattern of few items have all of them, so that it seems stronger than it is: the strength that is worth most
+// with rows summed out is taken if that is better.
+void Fitter::soften(Pattern& pattern) {
+    Pattern best = pattern;
+    double highest = -std::numeric_limits<double>::infinity();
+    Doubles values, rates;
+    for (double strength : FEW_STRENGTHS) {
+        const Doubles sums = sum_rates(pattern, Doubles(pattern.size(), strength));
+        values.push_back(average(pattern, sums));
+        if (values.back() <= highest) continue;
+        highest = values.back();
+        best.strengths.assign(pattern.size(), strength);
+        rates = best_rates(sums);
+    }
+    best.value = log_mean_exp(values.data(), static_cast<Int>(values.size())) - price_of_items(store_, pattern);
+    if (best.value <= pattern.value) return;
+    choose_rows(best, rates);
+    if (store_.count_rows(best.rows.data()) >= FEWEST_ROWS) pattern = std::move(best);
+}
+
 bool Fitter::fit(Pattern& pattern, int turns) {
     bool first = true;
     double density = 0.7;
+    Doubles rates, sums;
     if (pattern.rows.empty()) {
         pattern.rows.assign(store_.n_words, 0);
         pattern.strengths.assign(pattern.size(), 0.65);
         pattern.in_class.assign(pattern.size() * store_.n_classes, 1);
         choose_rows(pattern, best_rates(sum_rates(pattern, pattern.strengths)));
     }
+    rates = use_rates(count_used(pattern));
     for (int turn = 0; turn < turns; ++turn) {
         if (store_.count_rows(pattern.rows.data()) < FEWEST_ROWS) return false;
         const std::vector<Int> items = pattern.items;
         const std::vector<char> in_class = pattern.in_class;
         const Words rows = pattern.rows;
-        if (!choose_items(pattern, density, first)) return false;
+        if (!choose_items(pattern, density, first, rates)) return false;
         first = false;
-        choose_rows(pattern, use_rates(pattern));
-        density = 0;
-        for (double strength : pattern.strengths) density += strength / static_cast<double>(pattern.size());
-        density = std::clamp(density, WEAKEST, STRONGEST);
+        rates = use_rates(count_used(pattern));
+        choose_rows(pattern, rates);
+        density = mean_strength(pattern);
         const bool same = pattern.items == items && pattern.in_class == in_class && pattern.rows == rows;
         if (!same && turn + 1 < turns) continue;
         // Rates of use may be stuck where a stratum has none, or all, of its rows.
         const Words before = pattern.rows;
-        const Doubles sums = sum_rates(pattern, pattern.strengths);
-        pattern.value = average(sums) - price_of_items(store_, pattern) - 0.5 * pattern.size();
-        choose_rows(pattern, best_rates(sums));
+        rates = use_rates(count_used(pattern));
+        sums = sum_rates(pattern, pattern.strengths);
+        pattern.value = average(pattern, sums) - price_of_items(store_, pattern) - 0.5 * pattern.size();
+        rates = best_rates(sums);
+        choose_rows(pattern, rates);
         if (pattern.rows == before) break;
     }
-    return store_.count_rows(pattern.rows.data()) >= FEWEST_ROWS;
+    if (store_.count_rows(pattern.rows.data()) < FEWEST_ROWS) return false;
+    if (pattern.size() <= FEW) soften(pattern);
+    return true;
 }
 
 }  // namespace saltmine::likelihood

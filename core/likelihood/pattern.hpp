@@ -14,6 +14,7 @@ struct Pattern {
     Doubles strengths;           // (items,): probability of a one where chance gives none
     bool within = true;          // whether its items go together within classes, or only as classes differ
     bool whole = false;          // whether two patterns in its place were tried, and were worse
+    double doubt = 0;            // mean probability of rows that use it that they do not
     double value = -std::numeric_limits<double>::infinity();
 
     Int size() const { return static_cast<Int>(items.size()); }
@@ -88,14 +89,19 @@ private:
     void sum_classes(Int i, const Chance& chance, const Doubles& rates, double density);
     Choice weigh_item(const ClassSums& sums, double rest_gain, const ItemPrior& prior, double price) const;
     Choice alter(const ItemPrior& prior, double price);
-    bool choose_items(Pattern& pattern, double density, bool first);
+    bool choose_items(Pattern& pattern, double density, bool first, const Doubles& rates);
+    void soften(Pattern& pattern);
+    double mean_strength(const Pattern& pattern) const;
     void choose_rows(Pattern& pattern, const Doubles& rates);
+    double doubt(const Pattern& pattern, const Doubles& rates);
     void weigh(const Pattern& pattern, const Doubles& strengths, const Doubles& rates);
     double sum_rows(Int h, double rate) const;
     Doubles sum_rates(const Pattern& pattern, const Doubles& strengths);
     Doubles best_rates(const Doubles& sums) const;
-    double average(const Doubles& sums) const;
-    Doubles use_rates(const Pattern& pattern) const;
+    std::vector<Int> scaled_rates(const Chance& chance, double power) const;
+    double average(const Pattern& pattern, const Doubles& sums) const;
+    Doubles use_rates(const Doubles& used) const;
+    Doubles count_used(const Pattern& pattern) const;
 };
 
 }  // namespace saltmine::likelihood

@@ -41,8 +41,31 @@ void Search::close(const std::vector<Int>& items) {
                 for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) closed[w] |= pattern.rows[w];
             }
         }
+        count(i);
         chances_.of_all.fit_item(i);
         chances_.of_classes.fit_item(i);
+    }
+}
+
+// Count the cells of an item: those that a pattern explains perhaps count in part for the rates of chance.
+void Search::count(Int i) {
+    chances_.of_all.recount(i);
+    chances_.of_classes.recount(i);
+    for (const Pattern& pattern : patterns_) {
+        const auto at = std::lower_bound(pattern.items.begin(), pattern.items.end(), i);
+        if (pattern.doubt <= 0 || at == pattern.items.end() || *at != i) continue;
+        for (Int h = 0; h < store_.n_strata(); ++h) {
+            if (!pattern.has(at - pattern.items.begin(), store_.class_of[h], store_.n_classes)) continue;
+            double ones = 0, cells = 0;
+            for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) {
+                const Word used = store_.unobserved.empty() ? pattern.rows[w] : pattern.rows[w] & ~store_.unobserved[i * store_.n_words + w];
+                cells += static_cast<double>(count_ones(used));
+                ones += static_cast<double>(count_ones(used & store_.column(i)[w]));
+            }
+            for (Chance* chance : {&chances_.of_all, &chances_.of_classes}) {
+                chance->add_doubtful(i, h, pattern.doubt * ones, pattern.doubt * cells);
+            }
+        }
     }
 }
 
@@ -75,7 +98,7 @@ std::vector<Pattern> Search::fit_all(std::vector<Pattern> starts, int turns) {
             Fitter fitter(store_, chances_, options_.alterations);
             for (std::size_t k = next++; k < batch.size(); k = next++) {
                 Pattern& start = starts[batch[k]];
-                fitted[k] = fitter.fit(start, turns) && start.value > options_.least;
+                fitted[k] = fitter.fit(start, turns) && start.value > needed();
                 if (thread == 0) watch_.look();
             }
         });
@@ -113,12 +136,17 @@ void Search::stratify(std::vector<Pattern>& others) {
     store_.stratify(sets);
     chances_.of_all.restart();
     chances_.of_classes.restart();
+    std::set<Int> items;
+    for (const Pattern& pattern : patterns_) items.insert(pattern.items.begin(), pattern.items.end());
+    for (Int i : items) count(i);
     fit_chance(SHIFTS);
 }
 
 // Add the best of what is found from new starts, one after the other; whether there were any.
 bool Search::grow(bool within) {
-    std::vector<Pattern> starts = find_starts(store_, chances_.of(within, true));
+    std::vector<Pattern> starts = find_starts(store_, chances_.of(within, true), team_);
+    starts.insert(starts.begin(), given_.begin(), given_.end());
+    given_.clear();
     for (Pattern& start : starts) start.within = within;
     std::vector<Pattern> queue = fit_all(std::move(starts), FIRST_TURNS);
     Fitter fitter(store_, chances_, options_.alterations);
@@ -137,7 +165,7 @@ bool Search::grow(bool within) {
         Pattern candidate = std::move(queue.front());
         queue.erase(queue.begin());
         versions.erase(versions.begin());
-        if (!fitter.fit(candidate, TURNS) || candidate.value <= options_.least) continue;
+        if (!fitter.fit(candidate, TURNS) || candidate.value <= needed()) continue;
         const auto at = std::lower_bound(queue.begin(), queue.end(), candidate, is_better);
         versions.insert(versions.begin() + (at - queue.begin()), version);
         queue.insert(at, std::move(candidate));
@@ -161,7 +189,7 @@ bool Search::refit(bool within) {
         watch_.look();
         Pattern pattern = take(first);
         const std::vector<Int> items = pattern.items;
-        const bool fits = fitter.fit(pattern, TURNS) && pattern.value > options_.least;
+        const bool fits = fitter.fit(pattern, TURNS) && pattern.value > needed();
         changed |= !fits || pattern.items != items;
         if (fits) add(std::move(pattern));
     }
@@ -208,7 +236,7 @@ bool Search::merge(bool within) {
             apart_.insert({first.items, second.items});
             patterns_.insert(patterns_.begin() + static_cast<std::ptrdiff_t>(s), first);
             close(first.items);
-            if (fits && second.value > options_.least) {
+            if (fits && second.value > needed()) {
                 patterns_.insert(patterns_.begin() + static_cast<std::ptrdiff_t>(t), second);
                 close(second.items);
             } else {
@@ -234,11 +262,11 @@ bool Search::split(bool within) {
         other.rows = pattern.rows;
         for (Int w = 0; w < store_.n_words; ++w) other.rows[w] &= ~one.rows[w];
         double apart = 0;
-        bool fits = fitter.fit(one, TURNS) && one.value > options_.least;
+        bool fits = fitter.fit(one, TURNS) && one.value > needed();
         if (fits) {
             apart = one.value;
             add(std::move(one));
-            fits = fitter.fit(other, TURNS) && other.value > options_.least;
+            fits = fitter.fit(other, TURNS) && other.value > needed();
             one = take(patterns_.size() - 1);
         }
         if (fits && apart + other.value > pattern.value) {
@@ -290,13 +318,21 @@ void Search::test() {
             queue.insert(std::lower_bound(queue.begin(), queue.end(), Shown{shown, k}, is_before), {shown, k});
             continue;
         }
-        if (-shown <= options_.least) continue;
+        if (-shown <= 0) break;
         evidence_.push_back(-shown);
         add(left[k]);
         left[k].rows.clear();
         stratify(left);
         known = left.size();
     }
+    // The k best stay if the last of them has evidence of 1 / (alpha k): the share of false ones is at most alpha.
+    std::size_t stay = patterns_.size();
+    while (stay > 0 && evidence_[stay - 1] <= options_.least - std::log(static_cast<double>(stay))) --stay;
+    while (patterns_.size() > stay) take(patterns_.size() - 1), evidence_.pop_back();
+}
+
+double Search::needed() const {
+    return std::max(options_.least - std::log(1.0 + static_cast<double>(patterns_.size())), 0.5);
 }
 
 double Search::evidence_of(const std::vector<Int>& items) {
@@ -308,16 +344,11 @@ double Search::evidence_of(const std::vector<Int>& items) {
     return Fitter(store_, chances_, options_.alterations).evidence(pattern);
 }
 
-double Search::chance_nats(bool within) const {
-    const Chance& chance = chances_.of(within, true);
-    double nats = 0;
-    for (Int i = 0; i < store_.n_items; ++i) {
-        for (Int h = 0; h < store_.n_strata(); ++h) {
-            const Count& count = chance.counts(i)[h];
-            nats += count.ones * chance.log_p(i)[h] + (count.cells - count.ones) * chance.log_q(i)[h];
-        }
-    }
-    return nats;
+void Search::start_from(const std::vector<Int>& rows) {
+    Pattern start;
+    start.rows.assign(store_.n_words, 0);
+    for (Int j : rows) start.rows[store_.places[j] / 64] |= Word{1} << store_.places[j] % 64;
+    given_.push_back(std::move(start));
 }
 
 void Search::run() {

@@ -22,13 +22,14 @@ public:
     Search(Store store, Options options);
 
     void run();
+    // Rows, of the input, that a pattern may have: starts beside those that the search finds.
+    void start_from(const std::vector<Int>& rows);
 
     const Store& store() const { return store_; }
     const std::vector<Pattern>& patterns() const { return patterns_; }
     const Doubles& evidence() const { return evidence_; }
     // What speaks for a set of items that all classes share, beside the patterns that there are.
     double evidence_of(const std::vector<Int>& items);
-    double chance_nats(bool within) const;
 
 private:
     Store store_;
@@ -38,11 +39,13 @@ private:
     Watch watch_;
     std::vector<Pattern> patterns_;
     Doubles evidence_;
+    std::vector<Pattern> given_;
     // Items of two patterns that were better than one in their place: they are not tried again.
     std::set<std::pair<std::vector<Int>, std::vector<Int>>> apart_;
 
     // Close the cells of these items that patterns explain, and no others.
     void close(const std::vector<Int>& items);
+    void count(Int i);
     void fit_chance(int sweeps);
     void add(Pattern pattern);
     Pattern take(std::size_t s);
@@ -55,6 +58,8 @@ private:
     bool merge(bool within);
     bool split(bool within);
     void test();
+    // Nats that the next pattern has to gain.
+    double needed() const;
 };
 
 }  // namespace saltmine::likelihood

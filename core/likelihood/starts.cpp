@@ -3,134 +3,25 @@
 #include <algorithm>
 #include <numeric>
 
-#include "../random.hpp"
+#include "spectrum.hpp"
 
 namespace saltmine::likelihood {
 namespace {
 
-// Directions, and turns in which they are found.
-constexpr Int WIDTH = 32;
-constexpr int TURNS = 6;
 // Items and rows whose neighbours are taken, and neighbours of an item.
-constexpr Int MOST_ITEMS = 150, MOST_ROWS = 60, MOST_PAIRS = 300;
+constexpr Int MOST_ITEMS = 150, MOST_PAIRS = 300;
 constexpr std::size_t NEAREST = 5;
+constexpr std::size_t NEAR_ROWS = 16;
+constexpr Int MOST_SEEDS = 60, MOST_NEAR_ROWS = 5000;
 // All pairs of items are counted up to this many items.
 constexpr Int FEW_ITEMS = 1500;
-// What is taken though chance may make as much: of the score of a pair, and as a share of the strength of a direction.
-constexpr double SLACK = 0.5, EDGE = 0.95;
+// What is taken though chance may make as much, of the score of a pair.
+constexpr double SLACK = 0.5;
+// Rows are near a direction from this share of the largest on; classes of fewer rows have no directions of their own.
+constexpr double NEAR = 0.5;
+constexpr Int FEWEST_IN_CLASS = 20;
 // Turns in which the direction is found that halves the rows of a pattern.
 constexpr int HALVING_TURNS = 8;
-// Share of the rows that begin a pattern.
-constexpr double SHARES[] = {0.02, 0.08};
-
-// What chance leaves over, (rows, items), as a linear map; rows are the places of all words.
-class Residual {
-public:
-    Residual(const Store& store, const Chance& chance) : store_(store), chance_(chance), scale_(store.n_items) {
-        for (Int i = 0; i < store.n_items; ++i) {
-            const double rate = chance.rate(i);
-            scale_[i] = 1 / (std::sqrt(rate * (1 - rate)) + 0.05);
-        }
-    }
-    // Z^T U, (items, WIDTH), of U, (places, WIDTH).
-    Doubles to_items(const Doubles& U) const {
-        const Int n_strata = store_.n_strata();
-        Doubles sums(n_strata * WIDTH, 0.0), out(store_.n_items * WIDTH, 0.0);
-        for_rows([&](Int h, Int j) { add(&U[j * WIDTH], 1.0, &sums[h * WIDTH]); });
-        for (Int i = 0; i < store_.n_items; ++i) {
-            double* to = &out[i * WIDTH];
-            for (Int h = 0; h < n_strata; ++h) {
-                const double p = chance_.p(i)[h];
-                const bool whole = chance_.counts(i)[h].cells == store_.sizes[h];
-                add(&sums[h * WIDTH], -p, to);
-                for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) {
-                    const Word closed = whole ? 0 : store_.closed_cells(i)[w] & store_.mask[w];
-                    for (Word left = store_.column(i)[w] & ~closed; left; left &= left - 1) {
-                        add(&U[(64 * w + lowest_one(left)) * WIDTH], 1.0, to);
-                    }
-                    for (Word left = closed; left; left &= left - 1) {
-                        add(&U[(64 * w + lowest_one(left)) * WIDTH], p, to);
-                    }
-                }
-            }
-            for (Int k = 0; k < WIDTH; ++k) to[k] *= scale_[i];
-        }
-        return out;
-    }
-    // Z V, (places, WIDTH), of V, (items, WIDTH).
-    Doubles to_rows(const Doubles& V) const {
-        const Int n_strata = store_.n_strata();
-        Doubles sums(n_strata * WIDTH, 0.0), out(64 * store_.n_words * WIDTH, 0.0);
-        for (Int i = 0; i < store_.n_items; ++i) {
-            double from[WIDTH];
-            for (Int k = 0; k < WIDTH; ++k) from[k] = V[i * WIDTH + k] * scale_[i];
-            for (Int h = 0; h < n_strata; ++h) {
-                const double p = chance_.p(i)[h];
-                const bool whole = chance_.counts(i)[h].cells == store_.sizes[h];
-                add(from, -p, &sums[h * WIDTH]);
-                for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) {
-                    const Word closed = whole ? 0 : store_.closed_cells(i)[w] & store_.mask[w];
-                    for (Word left = store_.column(i)[w] & ~closed; left; left &= left - 1) {
-                        add(from, 1.0, &out[(64 * w + lowest_one(left)) * WIDTH]);
-                    }
-                    for (Word left = closed; left; left &= left - 1) add(from, p, &out[(64 * w + lowest_one(left)) * WIDTH]);
-                }
-            }
-        }
-        for_rows([&](Int h, Int j) { add(&sums[h * WIDTH], 1.0, &out[j * WIDTH]); });
-        return out;
-    }
-    // The largest strength that a direction has by chance, roughly.
-    double edge(Int m) const {
-        double variance = 0;
-        for (Int i = 0; i < store_.n_items; ++i) {
-            for (Int h = 0; h < store_.n_strata(); ++h) {
-                const double p = chance_.p(i)[h];
-                variance += static_cast<double>(chance_.counts(i)[h].cells) * p * (1 - p) * scale_[i] * scale_[i];
-            }
-        }
-        variance /= static_cast<double>(m * store_.n_items);
-        return std::sqrt(variance) * (std::sqrt(static_cast<double>(m)) + std::sqrt(static_cast<double>(store_.n_items)));
-    }
-    template <class Visit>
-    void for_rows(Visit visit) const {
-        for (Int h = 0; h < store_.n_strata(); ++h) {
-            for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) {
-                for (Word left = store_.mask[w]; left; left &= left - 1) visit(h, 64 * w + lowest_one(left));
-            }
-        }
-    }
-
-private:
-    const Store& store_;
-    const Chance& chance_;
-    Doubles scale_;
-
-    static void add(const double* from, double times, double* to) {
-        for (Int k = 0; k < WIDTH; ++k) to[k] += times * from[k];
-    }
-};
-
-// Make the columns of a matrix, (rows, WIDTH), orthonormal, from the first on; what is left of none is zero.
-void orthonormalise(Doubles& matrix) {
-    const Int rows = static_cast<Int>(matrix.size()) / WIDTH;
-    for (Int k = 0; k < WIDTH; ++k) {
-        double before = 0, norm = 0;
-        for (Int j = 0; j < rows; ++j) before += matrix[j * WIDTH + k] * matrix[j * WIDTH + k];
-        for (int again = 0; again < 2; ++again) {
-            double dots[WIDTH] = {};
-            for (Int j = 0; j < rows; ++j) {
-                for (Int l = 0; l < k; ++l) dots[l] += matrix[j * WIDTH + l] * matrix[j * WIDTH + k];
-            }
-            for (Int j = 0; j < rows; ++j) {
-                for (Int l = 0; l < k; ++l) matrix[j * WIDTH + k] -= dots[l] * matrix[j * WIDTH + l];
-            }
-        }
-        for (Int j = 0; j < rows; ++j) norm += matrix[j * WIDTH + k] * matrix[j * WIDTH + k];
-        const double scale = norm > 1e-16 * before && norm > 1e-200 ? 1 / std::sqrt(norm) : 0.0;
-        for (Int j = 0; j < rows; ++j) matrix[j * WIDTH + k] *= scale;
-    }
-}
 
 double dot(const double* one, const double* other) {
     double sum = 0;
@@ -201,66 +92,106 @@ void add_pairs(const Store& store, const Chance& chance, std::vector<Pattern>& s
     }
 }
 
-}  // namespace
+// Rows that are near one of the turned directions.
+void add_along(const Store& store, const Directions& found, std::vector<Pattern>& starts) {
+    const std::size_t m = found.places.size(), high = std::max<std::size_t>(3, m / 100);
+    for (Int k = 0; k < found.n_kept; ++k) {
+        Doubles along(m);
+        for (std::size_t j = 0; j < m; ++j) along[j] = found.turned[j * WIDTH + k];
+        const double least = NEAR * along[largest(along, high).back()];
+        std::vector<Int> rows;
+        for (std::size_t j = 0; j < m; ++j) {
+            if (along[j] > least) rows.push_back(static_cast<Int>(j));
+        }
+        starts.push_back(from_places(store, rows, found.places));
+    }
+}
 
-std::vector<Pattern> find_starts(const Store& store, const Chance& chance) {
-    std::vector<Pattern> starts;
-    add_pairs(store, chance, starts);
-    const Residual residual(store, chance);
-    std::vector<Int> places;
-    residual.for_rows([&](Int, Int j) { places.push_back(j); });
-    const Int m = static_cast<Int>(places.size()), n = store.n_items;
-    Random random(1);
-    Doubles V(n * WIDTH);
-    for (double& value : V) value = static_cast<double>(random.next() >> 11) / 9007199254740992.0 - 0.5;
-    Doubles U;
-    for (int turn = 0; turn < TURNS; ++turn) {
-        orthonormalise(V);
-        U = residual.to_rows(V);
-        orthonormalise(U);
-        V = residual.to_items(U);
+// Items and those that are nearest to them in the signals.
+void add_near_items(const Directions& found, Int n, std::vector<Pattern>& starts) {
+    Doubles norms(n), V = found.items;
+    for (Int i = 0; i < n; ++i) {
+        for (Int k = found.n_signals; k < WIDTH; ++k) V[i * WIDTH + k] = 0;
+        norms[i] = dot(&V[i * WIDTH], &V[i * WIDTH]);
     }
-    // V has the items in the directions of the rows, R the rows in those of the items; directions that chance makes
-    // as well are left out.
-    std::vector<Int> leading;
-    for (Int k = 0; k < WIDTH; ++k) {
-        double strength = 0;
-        for (Int i = 0; i < n; ++i) strength += V[i * WIDTH + k] * V[i * WIDTH + k];
-        if (std::sqrt(strength) > EDGE * residual.edge(m)) {
-            leading.push_back(k);
-            continue;
-        }
-        for (Int i = 0; i < n; ++i) V[i * WIDTH + k] = 0;
-    }
-    if (leading.empty()) return starts;
-    Doubles directions = V, norms(n);
-    orthonormalise(directions);
-    const Doubles R = residual.to_rows(directions);
-    Doubles row_norms(m);
-    for (Int j = 0; j < m; ++j) row_norms[j] = dot(&R[places[j] * WIDTH], &R[places[j] * WIDTH]);
-    const std::vector<Int> by_norm = largest(row_norms, (m + 1) / 2);
-    const Int step = std::max<Int>(1, static_cast<Int>(by_norm.size()) / MOST_ROWS);
-    for (std::size_t t = 0; t < by_norm.size(); t += step) {
-        Doubles near(m);
-        for (Int j = 0; j < m; ++j) near[j] = dot(&R[places[by_norm[t]] * WIDTH], &R[places[j] * WIDTH]);
-        for (double share : SHARES) {
-            const std::size_t count = std::max<std::size_t>(5, static_cast<std::size_t>(share * m));
-            starts.push_back(from_places(store, largest(near, count), places));
-        }
-    }
-    for (Int i = 0; i < n; ++i) norms[i] = dot(&V[i * WIDTH], &V[i * WIDTH]);
     for (Int i : largest(norms, MOST_ITEMS)) {
         Doubles near(n);
         for (Int k = 0; k < n; ++k) near[k] = k == i ? 1e300 : dot(&V[i * WIDTH], &V[k * WIDTH]);
         starts.push_back(from_items(largest(near, NEAREST + 1)));
     }
-    for (Int k : leading) {
-        for (double sign : {1.0, -1.0}) {
-            Doubles along(m);
-            for (Int j = 0; j < m; ++j) along[j] = sign * U[places[j] * WIDTH + k];
-            starts.push_back(from_places(store, largest(along, std::max<std::size_t>(5, m / 12)), places));
+}
+
+// Rows and those that have more open ones in common with them than chance makes; the rows that are nearest to others first.
+void add_near_rows(const Store& store, const Chance& chance, std::vector<Pattern>& starts) {
+    const Int n = store.n_items, n_words = (n + 63) / 64;
+    std::vector<Int> places;
+    for (Int w = 0; w < store.n_words; ++w) {
+        for (Word left = store.mask[w]; left; left &= left - 1) places.push_back(64 * w + lowest_one(left));
+    }
+    // Items that most rows have say little.
+    const Int m = static_cast<Int>(places.size());
+    if (m > MOST_NEAR_ROWS) return;
+    Words rows(m * n_words, 0);
+    std::vector<Int> row_at(64 * store.n_words, 0);
+    for (Int j = 0; j < m; ++j) row_at[places[j]] = j;
+    double squares = 0, mean = 0;
+    for (Int i = 0; i < n; ++i) {
+        if (chance.rate(i) > 0.5) continue;
+        squares += chance.rate(i) * chance.rate(i);
+        mean += chance.rate(i);
+        for (Int w = 0; w < store.n_words; ++w) {
+            for (Word left = store.column(i)[w] & ~store.closed_cells(i)[w]; left; left &= left - 1) {
+                const Int j = row_at[64 * w + lowest_one(left)];
+                rows[j * n_words + i / 64] |= Word{1} << i % 64;
+            }
         }
     }
+    Doubles sizes(m, 0.0);
+    for (Int j = 0; j < m; ++j) {
+        for (Int w = 0; w < n_words; ++w) sizes[j] += static_cast<double>(count_ones(rows[j * n_words + w]));
+    }
+    Doubles scores(m), all(m);
+    std::vector<std::vector<Int>> near(m);
+    for (Int j = 0; j < m; ++j) {
+        for (Int k = 0; k < m; ++k) {
+            Int both = 0;
+            for (Int w = 0; w < n_words; ++w) both += count_ones(rows[j * n_words + w] & rows[k * n_words + w]);
+            const double expected = squares * sizes[j] * sizes[k] / (mean * mean);
+            all[k] = k == j ? 1e300 : (static_cast<double>(both) - expected) / std::sqrt(expected + 0.3);
+        }
+        near[j] = largest(all, NEAR_ROWS);
+        for (std::size_t k = 1; k < near[j].size(); ++k) scores[j] += all[near[j][k]];
+    }
+    std::vector<char> taken(m, 0);
+    Int n_taken = 0;
+    for (Int j : largest(scores, static_cast<std::size_t>(m))) {
+        if (taken[j]) continue;
+        for (Int k : near[j]) taken[k] = 1;
+        starts.push_back(from_places(store, near[j], places));
+        if (++n_taken == MOST_SEEDS) break;
+    }
+}
+
+}  // namespace
+
+std::vector<Pattern> find_starts(const Store& store, const Chance& chance, Team& team) {
+    std::vector<std::vector<Int>> parts(1);
+    for (Int h = 0; h < store.n_strata(); ++h) parts[0].push_back(h);
+    for (Int a = 0; a < store.n_classes && store.n_classes > 1; ++a) {
+        std::vector<Int> of_class;
+        Int size = 0;
+        for (Int h = 0; h < store.n_strata(); ++h) {
+            if (store.class_of[h] == a) of_class.push_back(h), size += store.sizes[h];
+        }
+        if (size >= FEWEST_IN_CLASS) parts.push_back(of_class);
+    }
+    std::vector<Directions> found(parts.size());
+    share_out(team, parts.size(), [&](std::size_t k) { found[k] = find_directions(store, chance, parts[k]); });
+    std::vector<Pattern> starts;
+    for (const Directions& directions : found) add_along(store, directions, starts);
+    add_pairs(store, chance, starts);
+    add_near_rows(store, chance, starts);
+    if (found[0].n_signals > 0) add_near_items(found[0], store.n_items, starts);
     return starts;
 }
 
