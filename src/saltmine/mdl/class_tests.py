@@ -19,8 +19,8 @@ from saltmine.mdl.correction import correct
 MAX_STRATA = 8
 
 
-def size_strata(sizes: Ints, weights: Ints) -> Indices:
-    """Return the group of every row: at most `MAX_STRATA`, by its number of ones; ``weights`` counts equal rows.
+def size_strata(sizes: Ints, weights: Ints, most: int = MAX_STRATA) -> Indices:
+    """Return the group of every row: at most ``most``, by its number of ones; ``weights`` counts equal rows.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def size_strata(sizes: Ints, weights: Ints) -> Indices:
     count = np.bincount(group, weights)
     # The middle of the rows of every size decides, so that equal sizes stay together.
     middle = (np.cumsum(count) - count / 2) / max(count.sum(), 1)
-    stratum: Indices = np.unique((MAX_STRATA * middle).astype(np.intp), return_inverse=True)[1]
+    stratum: Indices = np.unique((min(most, MAX_STRATA) * middle).astype(np.intp), return_inverse=True)[1]
     return stratum[group]
 
 
@@ -133,14 +133,17 @@ class Claims(NamedTuple):
         return Claims(*(figures[classes] for figures in self))
 
 
-def make_claims(use: Floats, choice: Floats, added: Floats, adding: Bools) -> Claims:
+def make_claims(use: Floats, choice: Floats, added: Floats, adding: Bools, *, only_adding: bool = False) -> Claims:
     """Return all claims of a model from the logarithms of its p-values, (c, r).
 
     ``choice``, (r,), is what the choice of the items of a pattern costs where only the labels speak for it, else 0.
+    With ``only_adding``, what classes add is corrected for the tests of classes that add anything, else for all.
     """
     if len(use) < 2:
         nothing = np.full(use.shape, np.nan)
         return Claims(nothing, nothing, nothing, nothing)
     log_p = np.stack([np.minimum(use + choice, 0.0), np.where(adding, added, 0.0)])
     p, q = np.exp(log_p), np.exp(correct(log_p))
+    if only_adding and adding.any():
+        q[1][adding] = np.exp(correct(added[adding][None]))[0]
     return Claims(p[0], q[0], np.where(adding, p[1], np.nan), np.where(adding, q[1], np.nan))

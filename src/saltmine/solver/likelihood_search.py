@@ -8,13 +8,13 @@ import numpy as np
 from scipy.special import softmax
 
 from saltmine import _core
-from saltmine.arrays import Bools
+from saltmine.arrays import Bools, Floats, Indices
 from saltmine.data.binary_model import BinaryModel
 from saltmine.data.bits import BitMatrix
 from saltmine.mdl.class_tests import size_strata, use_log_p
 from saltmine.mdl.row_model import MORE_LIKELY, RowModel
 from saltmine.solver.contrasts import Contrast, find_contrasts
-from saltmine.solver.group_tests import failed_alterations, without_alterations
+from saltmine.solver.group_tests import failed_alterations
 from saltmine.solver.kernels import make_data
 from saltmine.solver.scoring import description_length, score_model
 from saltmine.solver.solution import SearchSettings, Solution, Task, without_patterns
@@ -24,6 +24,8 @@ CLASS_PRIOR = 2.0
 MOST_PATTERNS = 1000
 # Sets of items that classes have differently.
 MOST_CONTRASTS = 30
+# Nats that an item has to gain beside its odds to be one of the pattern.
+MORE_FOR_ITEM = 0.3
 
 
 def likelihood_search(task: Task, settings: SearchSettings) -> Solution:
@@ -45,18 +47,30 @@ def likelihood_search(task: Task, settings: SearchSettings) -> Solution:
         solution = _with_contrasts(task.bits, solution, least, most, n_threads)
     if not solution.rank:
         return solution
-    solution = _without_unshown_alterations(task.bits, solution, settings.alpha)
     assert solution.within is not None
+    users = _users(task, labels, solution)
+    solution = _without_unshown_alterations(task.bits, solution, users, settings.alpha)
     # Rows are those of the posterior, as `transform` gives them.
+    assert solution.within is not None
     row_model = RowModel.estimate(task.matrix, labels, solution.model, solution.within)
     X, V = solution.model.X, solution.model.V
-    patterns = X.T, V.transpose(0, 2, 1)
-    use = row_model.use(task.matrix, *patterns, np.eye(n_classes)[labels])
+    use = row_model.use(task.matrix, X.T, V.transpose(0, 2, 1), np.eye(n_classes)[labels])
     model = BinaryModel(X, V, use > MORE_LIKELY)
-    # Tests of classes must not know the class of a row when they decide what it uses.
-    of_class = softmax(row_model.nats(task.matrix, *patterns) + np.log(np.bincount(labels) / m), axis=1)
-    carriers = row_model.use(task.matrix, *patterns, of_class) > MORE_LIKELY
-    return replace(solution, model=model, length=description_length(task.bits, model), carriers=carriers)
+    return replace(solution, model=model, length=description_length(task.bits, model), carriers=users)
+
+
+def _users(task: Task, labels: Indices, solution: Solution) -> Bools:
+    """Return which rows use a pattern, (m, r), by its shared items, whatever their class.
+
+    Tests of classes must not know the class of a row when they decide what it uses.
+    """
+    assert solution.within is not None
+    X, V = solution.model.X, np.zeros_like(solution.model.V)
+    row_model = RowModel.estimate(task.matrix, labels, replace(solution.model, V=V), solution.within)
+    patterns = X.T, V.transpose(0, 2, 1)
+    of_class = softmax(row_model.nats(task.matrix, *patterns) + np.log(np.bincount(labels) / len(labels)), axis=1)
+    users: Bools = row_model.use(task.matrix, *patterns, of_class) > MORE_LIKELY
+    return users
 
 
 def _with_contrasts(bits: BitMatrix, solution: Solution, least: float, most: int, n_threads: int) -> Solution:
@@ -109,15 +123,35 @@ def _differs(bits: BitMatrix, found: Contrast, rows: Bools, enough: float) -> bo
     return min(*among, by_size) - price >= enough
 
 
-def _without_unshown_alterations(bits: BitMatrix, solution: Solution, alpha: float) -> Solution:
-    """Take away what classes add where its test does not show it."""
+def _without_unshown_alterations(bits: BitMatrix, solution: Solution, users: Bools, alpha: float) -> Solution:
+    """Take away what classes add where its test does not show it: items are shared then, if that pays.
+
+    Classes have the same items unless the data shows that they differ.
+    """
     assert solution.evidence is not None
     assert solution.within is not None
-    if not solution.model.V.any():
+    model = solution.model
+    if not model.V.any():
         return solution
-    scores = score_model(bits, solution.model, None, alpha, (), (solution.evidence, solution.within))
-    failed = failed_alterations(scores, (), alpha)
-    return replace(solution, model=without_alterations(solution.model, failed, ())[0])
+    scores = score_model(bits, model, None, alpha, (), (solution.evidence, solution.within), users)
+    failed = failed_alterations(scores, (), alpha)[: len(model.V)]
+    X, V = model.X.copy(), model.V & ~failed[:, None]
+    for s in np.flatnonzero(failed.any(axis=0)):
+        lost = np.flatnonzero(model.V[:, :, s].any(axis=0) & ~V[:, :, s].any(axis=0))
+        size = int(X[:, s].sum())
+        price = np.log(max(bits.shape[1] - size, 1) / max(size, 1)) + MORE_FOR_ITEM
+        X[lost, s] = _gain_if_shared(bits, lost, users[:, s]) > price
+    return replace(solution, model=BinaryModel(X, V, model.Y))
+
+
+def _gain_if_shared(bits: BitMatrix, items: Indices, users: Bools) -> Floats:
+    """Return what the likelihood gains, (k,), if rows that use a pattern have items more often than others."""
+    columns = bits.layout.unpack(bits.columns[items])
+    ones, rest = columns[:, users].sum(axis=1), columns[:, ~users].sum(axis=1)
+    n_users, n_rest = int(users.sum()), int((~users).sum())
+    share, base = (ones + 0.5) / (n_users + 1), (rest + 0.5) / (n_rest + 1)
+    gain: Floats = ones * np.log(share / base) + (n_users - ones) * np.log((1 - share) / (1 - base))
+    return np.where(share > base, gain, 0.0)
 
 
 def _solution(bits: BitMatrix, found: _core.LikelihoodSearch, n_items: int, n_classes: int) -> Solution:

@@ -15,6 +15,7 @@ from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl import code_length as code_lengths
+from saltmine.mdl.alteration_tests import test_alterations
 from saltmine.mdl.class_tests import size_strata, use_log_p
 from saltmine.mdl.code_length import errors_code, make_costs, patterns_code
 from saltmine.mdl.scores import PatternScores, Tested
@@ -65,12 +66,14 @@ def score_model(
     alpha: float = 0.01,
     typical: Sequence[int] = (),
     known: tuple[Floats, Bools] | None = None,
+    users: Bools | None = None,
 ) -> PatternScores:
     """Return the evidence, the gain and the claims of every part of a model.
 
     ``use``, (c, r), are the tests of use by the classes of the labels, where the search knew only one; ``typical`` are
     the numbers of typical rows. ``known`` is the evidence of a search by likelihood, (r,), and whether items go
-    together within classes.
+    together within classes. ``users``, (m, r), are the rows among which is tested what classes add; by default those
+    that carry a pattern.
     """
     local = LocalSearch(bits, BinaryModel.empty(*bits.shape, len(bits.blocks)), alpha=alpha)
     local.add(model, typical)
@@ -81,7 +84,11 @@ def score_model(
         use = use_log_p(find_carriers(bits, model)[rows], numbers[rows], len(bits.blocks), strata[rows])
     adding = np.stack([V.any(axis=0) for V in model.V]) & (bits.used(model.Y).sum(axis=0) > 0)
     added, tested_parts = np.zeros((model.rank, len(adding))), np.flatnonzero(adding.any(axis=0))
-    added[tested_parts] = local.added_log_p(tested_parts.tolist())
+    if users is None:
+        added[tested_parts] = local.added_log_p(tested_parts.tolist())
+    else:
+        for s in tested_parts:
+            added[s] = added_log_p(bits, model, s, users[:, s], alpha)
     tested = Tested(
         together=np.array([local.together(s) for s in range(model.rank)])
         if known is None
@@ -91,8 +98,28 @@ def score_model(
         added=added.T,
         adding=adding,
     )
-    scores = tested.scores(*gains(bits, model), float(np.log(alpha)))
+    scores = tested.scores(*gains(bits, model), float(np.log(alpha)), only_adding=users is not None)
     return scores if known is None else replace(scores, evidence=known[0])
+
+
+def _use_by_size(rows: BinaryMatrix, users: Bools, shared: Bools, labels: Labels) -> Floats:
+    """Test that classes use patterns more than others, (c, r), among rows with about as many other items."""
+    sizes = np.asarray(rows.sum(axis=1)).ravel().astype(np.int64)
+    once, found = np.ones(len(sizes), dtype=np.int64), []
+    for used, items in zip(users.T, shared, strict=True):
+        others = sizes - np.asarray(rows[:, np.flatnonzero(items)].sum(axis=1)).ravel().astype(np.int64)
+        found.append(use_log_p(used[:, None], labels.numbers, labels.n_classes, size_strata(others, once))[:, 0])
+    return np.array(found).reshape(-1, labels.n_classes).T
+
+
+def added_log_p(bits: BitMatrix, model: BinaryModel, s: int, users: Bools, alpha: float) -> Floats:
+    """Test what every class adds to pattern ``s``, (c,), among the rows that use it; no row stands for several."""
+    items = np.flatnonzero(~model.X[:, s])
+    added = model.V[:, items, s]
+    cells = bits.layout.unpack(bits.columns[items])[:, users].T
+    numbers = np.repeat(np.arange(len(bits.blocks)), [block.stop - block.start for block in bits.blocks])
+    sizes = bits.row_sizes[users] - cells[:, added.any(axis=0)].sum(axis=1)
+    return test_alterations(cells, numbers[users], added, sizes, alpha)
 
 
 def gains(bits: BitMatrix, model: BinaryModel) -> tuple[Floats, Floats]:
@@ -136,9 +163,13 @@ def collect(
     carriers = (find_carriers(bits, model) if solution.carriers is None else solution.carriers)[data.row_of]
     sizes = bits.row_sizes[data.row_of]
     strata = size_strata(sizes, np.ones(len(sizes), dtype=np.int64))
-    use = use_log_p(carriers, labels.numbers, labels.n_classes, strata)
+    if solution.carriers is None:
+        use = use_log_p(carriers, labels.numbers, labels.n_classes, strata)
+    else:
+        use = _use_by_size(rows, solution.carriers[data.row_of], model.X[data.item_of].T, labels)
     known = None if solution.evidence is None or solution.within is None else (solution.evidence, solution.within)
-    scores, usage = score_model(bits, model, use, alpha, solution.typical, known), model.Y[data.row_of]
+    users, usage = solution.carriers, model.Y[data.row_of]
+    scores = score_model(bits, model, use, alpha, solution.typical, known, users)
     if labels.n_classes > len(data.blocks):
         # The search knew one class, so no class alters anything.
         data = StackedMatrix.from_rows(rows, labels.numbers, labels.n_classes, fold=fold)
