@@ -8,6 +8,8 @@ namespace {
 
 constexpr int FIRST_TURNS = 5, TURNS = 12, SWEEPS = 3, ROUNDS = 12, SHIFTS = 4;
 constexpr std::size_t BATCH = 8;
+// Nats by which a round has to make the model better, or there is no other.
+constexpr double ENOUGH = 1.0;
 
 bool is_better(const Pattern& one, const Pattern& other) {
     if (one.value != other.value) return one.value > other.value;
@@ -351,18 +353,87 @@ void Search::start_from(const std::vector<Int>& rows) {
     given_.push_back(std::move(start));
 }
 
-void Search::run() {
-    std::vector<Pattern> none;
-    for (bool within : {true, false}) {
-        if (!within && store_.n_classes < 2) break;
-        for (int round = 0; round < ROUNDS; ++round) {
-            if (round > 0 || !within) stratify(none);
-            if (!grow(within)) break;
-            for (int sweep = 0; sweep < SWEEPS && refit(within); ++sweep) {}
-            for (int sweep = 0; sweep < SWEEPS && merge(within); ++sweep) refit(within);
-            for (int sweep = 0; sweep < SWEEPS && split(within); ++sweep) refit(within);
+// The log-likelihood of all cells and of what rows use, less what patterns cost. It compares models of different patterns,
+// which their own values do not: these are of one pattern given all others.
+double Search::objective(bool within) const {
+    const Int c = store_.n_classes, n_strata = store_.n_strata(), n_words = store_.n_words;
+    const auto length = [](double ones, double cells) {
+        const double rate = (ones + 0.5) / (cells + 1);
+        return ones * std::log(rate) + (cells - ones) * std::log1p(-rate);
+    };
+    const Chance& chance = chances_.of(within, true);
+    double nats = 0;
+    for (Int i = 0; i < store_.n_items; ++i) {
+        for (Int h = 0; h < n_strata; ++h) {
+            const Count& count = chance.counts(i)[h];
+            nats += static_cast<double>(count.ones) * chance.log_p(i)[h] + static_cast<double>(count.cells - count.ones) * chance.log_q(i)[h];
         }
     }
+    // A cell belongs to the first pattern that has it.
+    Words owned(store_.n_items * n_words, 0);
+    for (const Pattern& pattern : patterns_) {
+        for (Int k = 0; k < pattern.size(); ++k) {
+            const Int i = pattern.items[k];
+            const Word* unobserved = store_.unobserved.empty() ? nullptr : store_.unobserved.data() + i * n_words;
+            double ones = 0, cells = 0;
+            for (Int h = 0; h < n_strata; ++h) {
+                if (!pattern.has(k, store_.class_of[h], c)) continue;
+                for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) {
+                    Word& before = owned[i * n_words + w];
+                    const Word own = pattern.rows[w] & ~before & (unobserved ? ~unobserved[w] : ~Word{0});
+                    before |= own;
+                    cells += static_cast<double>(count_ones(own));
+                    ones += static_cast<double>(count_ones(own & store_.column(i)[w]));
+                }
+            }
+            nats += length(ones, cells);
+        }
+        for (Int h = 0; h < n_strata; ++h) {
+            nats += length(static_cast<double>(store_.count_rows(pattern.rows.data(), h)), static_cast<double>(store_.sizes[h]));
+        }
+        nats -= price_of_items(store_, pattern) + 0.5 * static_cast<double>(pattern.size());
+    }
+    return nats;
+}
+
+// One round of moves after the other as long as the model becomes better; the best one stays.
+void Search::improve(bool within) {
+    std::vector<Pattern> none, best = patterns_;
+    double highest = objective(within);
+    for (int round = 0; round < ROUNDS; ++round) {
+        if (round > 0 || !within) stratify(none);
+        if (!grow(within)) break;
+        for (int sweep = 0; sweep < SWEEPS && refit(within); ++sweep) {}
+        for (int sweep = 0; sweep < SWEEPS && merge(within); ++sweep) refit(within);
+        for (int sweep = 0; sweep < SWEEPS && split(within); ++sweep) refit(within);
+        stratify(best);
+        const double value = objective(within);
+        // A round that only adds is one forward: each pattern was worth its price beside the others.
+        const bool only_adds = std::all_of(best.begin(), best.end(), [&](const Pattern& before) {
+            return std::any_of(patterns_.begin(), patterns_.end(), [&](const Pattern& after) { return after.items == before.items; });
+        });
+        if (!only_adds && value <= highest + ENOUGH) break;
+        if (only_adds && patterns_.size() == best.size()) break;
+        highest = value;
+        best = patterns_;
+    }
+    replace(std::move(best));
+}
+
+// Take these patterns instead of those that there are.
+void Search::replace(std::vector<Pattern> patterns) {
+    std::set<Int> items;
+    for (const std::vector<Pattern>* all : {&patterns_, &patterns}) {
+        for (const Pattern& pattern : *all) items.insert(pattern.items.begin(), pattern.items.end());
+    }
+    patterns_ = std::move(patterns);
+    close({items.begin(), items.end()});
+    fit_chance(2);
+}
+
+void Search::run() {
+    improve(true);
+    if (store_.n_classes > 1) improve(false);
     test();
 }
 

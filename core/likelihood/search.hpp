@@ -57,6 +57,9 @@ private:
     void stratify(std::vector<Pattern>& others);
     bool merge(bool within);
     bool split(bool within);
+    double objective(bool within) const;
+    void improve(bool within);
+    void replace(std::vector<Pattern> patterns);
     void test();
     // Nats that the next pattern has to gain.
     double needed() const;
