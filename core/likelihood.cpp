@@ -113,13 +113,14 @@ void bind_likelihood(nb::module_& core) {
     nb::class_<Search>(core, "LikelihoodSearch")
         .def("__init__",
              [](Search* self, Matrix<const Word> columns, Matrix<const Word> observed, Array<const Int> labels,
-                bool alterations, double class_prior, double least, Int max_patterns, Int n_threads) {
+                bool alterations, double class_prior, double least, Int max_patterns, Int n_threads, double seconds) {
                  new (self) Search(likelihood::make_store(columns, observed, labels),
-                                   Options{alterations, class_prior, least, max_patterns, n_threads});
+                                   Options{alterations, class_prior, least, max_patterns, n_threads, seconds});
              })
         .def("evidence_of", &Search::evidence_of)
         .def("start_from", &Search::start_from)
         .def("run", &Search::run, WithoutLock())
+        .def("was_short", &Search::was_short)
         .def("n_patterns", [](const Search& self) { return self.patterns().size(); })
         .def("evidence", [](const Search& self) { return self.evidence(); })
         .def("pattern", likelihood::part);

@@ -20,6 +20,7 @@ bool is_better(const Pattern& one, const Pattern& other) {
 
 Search::Search(Store store, Options options)
     : store_(std::move(store)), options_(options), chances_{{store_, 0.0}, {store_, options.class_prior}}, team_(options.n_threads) {
+    deadline_.set(options.seconds, -1);
     fit_chance(20);
 }
 
@@ -89,7 +90,7 @@ std::vector<Pattern> Search::fit_all(std::vector<Pattern> starts, int turns) {
     std::vector<Pattern> found;
     std::set<std::vector<Int>> seen;
     std::size_t begin = 0;
-    while (begin < starts.size()) {
+    while (begin < starts.size() && !is_over()) {
         std::vector<std::size_t> batch;
         for (; begin < starts.size() && batch.size() < BATCH; ++begin) {
             if (!is_led(starts[begin], found)) batch.push_back(begin);
@@ -155,8 +156,7 @@ bool Search::grow(bool within) {
     std::size_t version = 0, before = patterns_.size();
     std::vector<std::size_t> versions(queue.size(), 0);
     // A candidate that was fitted before the last pattern was added is fitted again before it is believed.
-    while (!queue.empty() && static_cast<Int>(patterns_.size()) < options_.max_patterns) {
-        watch_.look();
+    while (!queue.empty() && static_cast<Int>(patterns_.size()) < options_.max_patterns && !is_over()) {
         if (versions.front() == version) {
             add(std::move(queue.front()));
             queue.erase(queue.begin());
@@ -187,8 +187,7 @@ bool Search::refit(bool within) {
     bool changed = false;
     Fitter fitter(store_, chances_, options_.alterations);
     const std::size_t first = first_of(within);
-    for (std::size_t left = patterns_.size() - first; left > 0; --left) {
-        watch_.look();
+    for (std::size_t left = patterns_.size() - first; left > 0 && !is_over(); --left) {
         Pattern pattern = take(first);
         const std::vector<Int> items = pattern.items;
         const bool fits = fitter.fit(pattern, TURNS) && pattern.value > needed();
@@ -203,8 +202,8 @@ bool Search::refit(bool within) {
 bool Search::merge(bool within) {
     bool changed = false;
     Fitter fitter(store_, chances_, options_.alterations);
-    for (std::size_t s = first_of(within); s < patterns_.size(); ++s) {
-        for (std::size_t t = s + 1; t < patterns_.size(); ++t) {
+    for (std::size_t s = first_of(within); s < patterns_.size() && !is_over(); ++s) {
+        for (std::size_t t = s + 1; t < patterns_.size() && !is_over(); ++t) {
             const Pattern &one = patterns_[s], &other = patterns_[t];
             Int both = 0, least = std::min(store_.count_rows(one.rows.data()), store_.count_rows(other.rows.data()));
             for (Int w = 0; w < store_.n_words; ++w) both += count_ones(one.rows[w] & other.rows[w]);
@@ -214,7 +213,6 @@ bool Search::merge(bool within) {
             const Int fewest = std::min(one.size(), other.size());
             if (2 * both < least && 2 * static_cast<Int>(common.size()) < fewest) continue;
             if (apart_.count({one.items, other.items})) continue;
-            watch_.look();
             Pattern second = take(t), first = take(s);
             // Both again, given the rest, in turn.
             fitter.fit(first, TURNS);
@@ -255,9 +253,8 @@ bool Search::split(bool within) {
     bool changed = false;
     Fitter fitter(store_, chances_, options_.alterations);
     const std::size_t end = patterns_.size();
-    for (std::size_t s = first_of(within); s < end; ++s) {
+    for (std::size_t s = first_of(within); s < end && !is_over(); ++s) {
         if (patterns_[s].whole) continue;
-        watch_.look();
         Pattern pattern = take(s), one, other;
         one.within = other.within = within;
         one.rows = halve(store_, pattern);
@@ -400,7 +397,7 @@ double Search::objective(bool within) const {
 void Search::improve(bool within) {
     std::vector<Pattern> none, best = patterns_;
     double highest = objective(within);
-    for (int round = 0; round < ROUNDS; ++round) {
+    for (int round = 0; round < ROUNDS && !is_over(); ++round) {
         if (round > 0 || !within) stratify(none);
         if (!grow(within)) break;
         for (int sweep = 0; sweep < SWEEPS && refit(within); ++sweep) {}

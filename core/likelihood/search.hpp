@@ -15,6 +15,7 @@ struct Options {
     double least = 4.6;       // nats that a pattern has to gain
     Int max_patterns = 1000;
     Int n_threads = 1;
+    double seconds = -1;      // until no more patterns are looked for; tests come after them; negative: no limit
 };
 
 class Search {
@@ -27,6 +28,8 @@ public:
 
     const Store& store() const { return store_; }
     const std::vector<Pattern>& patterns() const { return patterns_; }
+    // Whether the time was too short to look for all patterns.
+    bool was_short() const { return deadline_.was_over(); }
     const Doubles& evidence() const { return evidence_; }
     // What speaks for a set of items that all classes share, beside the patterns that there are.
     double evidence_of(const std::vector<Int>& items);
@@ -37,6 +40,7 @@ private:
     Chances chances_;
     Team team_;
     Watch watch_;
+    Deadline deadline_;
     std::vector<Pattern> patterns_;
     Doubles evidence_;
     std::vector<Pattern> given_;
@@ -45,6 +49,11 @@ private:
 
     // Close the cells of these items that patterns explain, and no others.
     void close(const std::vector<Int>& items);
+    // Looks at Python and at the clock.
+    bool is_over() {
+        watch_.look();
+        return deadline_.is_over();
+    }
     void count(Int i);
     void fit_chance(int sweeps);
     void add(Pattern pattern);

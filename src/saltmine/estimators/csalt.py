@@ -118,12 +118,10 @@ class MdlEstimator(PatternModel):
         check_checkpoint(self.checkpoint)
         check_max_time(self.max_time)
         check_max_memory(self.max_memory)
-        if self.algorithm == "likelihood":
-            for name in ("max_time", "checkpoint"):
-                if getattr(self, name) is not None:
-                    raise ValueError(
-                        f"algorithm='likelihood' does not know {name} yet; leave it out, or take 'saltmine'."
-                    )
+        if self.algorithm == "likelihood" and self.checkpoint is not None:
+            raise ValueError(
+                "algorithm='likelihood' does not know checkpoint yet; leave it out, or take 'saltmine'."
+            )
         super()._check_parameters()
 
     def _check_device(self) -> None:

@@ -22,6 +22,8 @@ from saltmine.solver.solution import SearchSettings, Solution, Task, without_pat
 # Rows of all classes that count for a class beside its own where it has its own rates of items.
 CLASS_PRIOR = 2.0
 MOST_PATTERNS = 1000
+# Share of the time, where it is limited, for looking for patterns.
+LOOKING = 0.8
 # Sets of items that classes have differently.
 MOST_CONTRASTS = 30
 # Nats that an item has to gain beside its odds to be one of the pattern.
@@ -40,11 +42,16 @@ def likelihood_search(task: Task, settings: SearchSettings) -> Solution:
     most = MOST_PATTERNS if settings.max_rank is None else settings.max_rank
     observed = np.zeros((0, 0), dtype=np.uint64)
     least, n_threads = -float(np.log(settings.alpha)), settings.team.n_threads or 1
-    found = _core.LikelihoodSearch(columns, observed, labels, settings.alterations, CLASS_PRIOR, least, most, n_threads)
+    # What comes after the search takes time as well.
+    seconds = LOOKING * settings.deadline.left() if settings.deadline.is_set else -1.0
+    options = settings.alterations, CLASS_PRIOR, least, most, n_threads, seconds
+    found = _core.LikelihoodSearch(columns, observed, labels, *options)
     found.run()
+    settings.deadline.was_over |= found.was_short()
     solution = _solution(task.bits, found, n, n_classes)
     if settings.alterations:
         solution = _with_contrasts(task.bits, solution, least, most, n_threads)
+    solution = replace(solution, finished=not found.was_short())
     if not solution.rank:
         return solution
     assert solution.within is not None
