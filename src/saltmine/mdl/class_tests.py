@@ -35,6 +35,20 @@ def size_strata(sizes: Ints, weights: Ints, most: int = MAX_STRATA) -> Indices:
     return stratum[group]
 
 
+def vary_in_size(sizes: Ints, item_counts: Ints) -> bool:
+    """Return whether rows vary in size by more than independent items make them.
+
+    In a table of categories they vary by less; there the number of other items says which of some a row has.
+
+    Examples
+    --------
+    >>> vary_in_size(np.array([1, 1, 1, 1]), np.array([2, 2])), vary_in_size(np.array([0, 2, 0, 2]), np.array([2, 2]))
+    (False, True)
+    """
+    share = np.asarray(item_counts) / len(sizes)
+    return bool(np.var(sizes) > (share * (1 - share)).sum())
+
+
 def log_p_value(hits: Ints, successes: Ints, trials: Ints, rows: Ints) -> float:
     """Return the logarithm of a bound on the probability of at least so many hits, summed over groups of rows.
 

@@ -16,7 +16,7 @@ from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl import code_length as code_lengths
 from saltmine.mdl.alteration_tests import test_alterations
-from saltmine.mdl.class_tests import size_strata, use_log_p
+from saltmine.mdl.class_tests import size_strata, use_log_p, vary_in_size
 from saltmine.mdl.code_length import errors_code, make_costs, patterns_code
 from saltmine.mdl.scores import PatternScores, Tested
 from saltmine.solver.executor import LocalExecutor
@@ -105,9 +105,11 @@ def score_model(
 def _use_by_size(rows: BinaryMatrix, users: Bools, shared: Bools, labels: Labels) -> Floats:
     """Test that classes use patterns more than others, (c, r), among rows with about as many other items."""
     sizes = np.asarray(rows.sum(axis=1)).ravel().astype(np.int64)
+    varies = vary_in_size(sizes, np.asarray(rows.sum(axis=0)).ravel())
     once, found = np.ones(len(sizes), dtype=np.int64), []
     for used, items in zip(users.T, shared, strict=True):
-        others = sizes - np.asarray(rows[:, np.flatnonzero(items)].sum(axis=1)).ravel().astype(np.int64)
+        own = np.asarray(rows[:, np.flatnonzero(items)].sum(axis=1)).ravel().astype(np.int64)
+        others = sizes - own if varies else sizes
         found.append(use_log_p(used[:, None], labels.numbers, labels.n_classes, size_strata(others, once))[:, 0])
     return np.array(found).reshape(-1, labels.n_classes).T
 
@@ -118,7 +120,9 @@ def added_log_p(bits: BitMatrix, model: BinaryModel, s: int, users: Bools, alpha
     added = model.V[:, items, s]
     cells = bits.layout.unpack(bits.columns[items])[:, users].T
     numbers = np.repeat(np.arange(len(bits.blocks)), [block.stop - block.start for block in bits.blocks])
-    sizes = bits.row_sizes[users] - cells[:, added.any(axis=0)].sum(axis=1)
+    sizes = np.zeros(int(users.sum()), dtype=np.int64)
+    if vary_in_size(bits.row_sizes, bits.weights.items * bits.item_counts):
+        sizes = bits.row_sizes[users] - cells[:, added.any(axis=0)].sum(axis=1)
     return test_alterations(cells, numbers[users], added, sizes, alpha)
 
 
