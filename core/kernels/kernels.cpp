@@ -3,6 +3,7 @@
 
 #include "counts.hpp"
 #include "logs.hpp"
+#include "narrow.hpp"
 #include "sparse.hpp"
 #include "steps.hpp"
 #include "weigh.hpp"
@@ -34,6 +35,12 @@ const Kernels SALTMINE_JOIN(kernels_, SALTMINE_CPU) = {
     SALTMINE_CPU::sum_mixtures,
     SALTMINE_CPU::explain,
     SALTMINE_CPU::find_above,
+    SALTMINE_CPU::add_to_each,
+    SALTMINE_CPU::add_narrow_products,
+    SALTMINE_CPU::multiply_narrow,
+    SALTMINE_CPU::rotate,
+    SALTMINE_CPU::add_expected,
+    SALTMINE_CPU::score_counts,
     SALTMINE_CPU::step_items,
     SALTMINE_CPU::step_rows,
 };

@@ -99,6 +99,16 @@ struct Kernels {
     // Which numbers, 64 for every word, are larger than one.
     void (*find_above)(const double* values, Int n_words, double least, Word* found);
 
+    // For rows of NARROW numbers: add one to those at some indices; add one^T other to sums, of the first columns of one,
+    // whose rows are a stride apart; multiply the first columns of such rows with a matrix; rotate two rows.
+    void (*add_to_each)(const Index* begin, const Index* end, const double* row, double* out);
+    void (*add_narrow_products)(const double* one, Int n_columns, Int stride, const double* other, Int n_rows, double* sums);
+    void (*multiply_narrow)(const double* rows, Int n_columns, Int stride, const double* matrix, Int n_rows, double* out);
+    void (*rotate)(double* one, double* other, double cosine, double sine);
+    // Add counts times rates; and what counts are above an expectation, by about the standard deviation.
+    void (*add_expected)(const Int* counts, const double* rates, Int n, double* sums);
+    void (*score_counts)(const Int* counts, const double* expected, Int n, double* scores);
+
     // Steps of the accelerated descent for items or rows from begin to end. The scratch has room for `scratch_floats`
     // numbers. The upper halves of the Gram matrices of the patterns are added to `grams`, (c, r, r).
     void (*step_items)(const RelaxedFactors&, const RelaxedCosts&, const ItemStep&, Pace, Int begin, Int end,
@@ -106,6 +116,9 @@ struct Kernels {
     void (*step_rows)(const RelaxedFactors&, const RelaxedCosts&, const RowStep&, Pace, Int begin, Int end,
                       float* scratch);
 };
+
+// Columns of narrow matrices.
+constexpr Int NARROW = 32;
 
 // Items or rows of a step that are taken at a time, so that they stay in the cache.
 constexpr Int STEP_BLOCK = 32;
