@@ -91,9 +91,10 @@ struct Kernels {
     void (*add_floats)(const Index* begin, const Index* end, const float* factor, Int width, bool first, float* out);
     void (*add_doubles)(const Index* begin, const Index* end, const double* factor, Int width, bool first, double* out);
 
-    // The logarithm of 1 - rate + rate e^ratio, of n ratios, a multiple of eight; and its sum over 64 of every word.
+    // The logarithm of 1 - rate + rate e^ratio, of n ratios, a multiple of eight; and its sum over n, with zeros after
+    // them up to such a multiple.
     void (*log_mixtures)(const double* ratios, Int n, double rate, double* logs);
-    double (*sum_mixtures)(const double* ratios, Int n_words, double rate);
+    double (*sum_mixtures)(const double* ratios, Int n, double rate);
     // What a pattern leaves of the probabilities of chance, and covers; logarithms of n cells, a multiple of eight.
     void (*explain)(const ChanceCells& cells, Int n, double* log_p, double* log_q, double* log_covered);
     // Which numbers, 64 for every word, are larger than one.

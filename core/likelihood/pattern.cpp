@@ -447,9 +447,9 @@ Doubles Fitter::sum_rates(const Pattern& pattern, const Doubles& strengths) {
             weigh(size);
         }
         for (Int h = 0; h < n_strata; ++h) {
-            const Int begin = store_.edges[h], n_words = store_.edges[h + 1] - begin;
-            if (size > FEW) sums[h * N_RATES + t] = kernels->sum_mixtures(ratios_.data() + 64 * begin, n_words, RATES[t]);
-            sums[h * N_RATES + t] += unexplained_[h];
+            double& sum = sums[h * N_RATES + t];
+            if (size > FEW) sum = kernels->sum_mixtures(ratios_.data() + 64 * store_.edges[h], store_.sizes[h], RATES[t]);
+            sum += unexplained_[h];
         }
     }
     return sums;
