@@ -97,6 +97,20 @@ static void count_open(const Word* rows, const Word* covered, const Word* column
     *ones = sums.second + others.second;
 }
 
+static void count_parts(const Word* rows, const Word* covered, const Word* column, const Int* edges, Int n_parts,
+                        Int* counts) {
+    for (Int h = 0; h < n_parts; ++h) {
+        Int open = 0, ones = 0;
+        for (Int w = edges[h]; w < edges[h + 1]; ++w) {
+            const Word cells = rows[w] & ~covered[w];
+            open += count_bits(cells);
+            ones += count_bits(cells & column[w]);
+        }
+        counts[2 * h] = ones;
+        counts[2 * h + 1] = open;
+    }
+}
+
 static Int count_common(const Word* one, const Word* other, const Int* weights, Int begin, Int end) {
     return weighted_sums(weights, begin, end, [=](Int w) { return TwoSums{count_bits(one[w] & other[w]), 0}; }).first;
 }

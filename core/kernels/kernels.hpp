@@ -55,6 +55,11 @@ struct RowStep {
     const float *product, *gram, *codes, *steps;
 };
 
+// Probabilities of ones by chance, and rates of use and strengths of a pattern that explains a part of them.
+struct ChanceCells {
+    const double *p, *rates, *strengths;
+};
+
 struct Kernels {
     const char* name;
 
@@ -62,12 +67,16 @@ struct Kernels {
     void (*choose_rows)(const Term* terms, Int n_terms, const Word* row_mask, Int begin, Int end, double price, Word* rows);
     // The sums themselves, 64 for every word.
     void (*weigh_rows)(const Term* terms, Int n_terms, const Word* row_mask, Int begin, Int end, double* sums);
+    // The same without cells, plus a constant, for the first rows of a word and those after it; sums of others are zero.
+    void (*weigh_first)(const Term* terms, Int n_terms, Int begin, Int n_rows, double constant, double* sums);
     // Add what the ones and zeros of a word are worth to the sums of its first rows, in whole groups of eight.
     void (*add_to_rows)(Word ones, Word zeros, Int n_rows, double worth, double* sums);
 
     // Weighted counts over the words from begin to end: of rows without covered ones, and of those with a one.
     void (*count_open)(const Word* rows, const Word* covered, const Word* column, const Int* weights, Int begin, Int end,
                        Int* open, Int* ones);
+    // Open ones and open cells of some rows between each edge and the next, ones first.
+    void (*count_parts)(const Word* rows, const Word* covered, const Word* column, const Int* edges, Int n_parts, Int* counts);
     // A weighted count of the bits that two sets have in common.
     Int (*count_common)(const Word* one, const Word* other, const Int* weights, Int begin, Int end);
     // Add to n sums the weighted count of the bits that each set has in common with one.
@@ -82,6 +91,25 @@ struct Kernels {
     void (*add_floats)(const Index* begin, const Index* end, const float* factor, Int width, bool first, float* out);
     void (*add_doubles)(const Index* begin, const Index* end, const double* factor, Int width, bool first, double* out);
 
+    // The logarithm of 1 - rate + rate e^ratio, of n ratios, a multiple of eight; and its sum over n, with zeros after
+    // them up to such a multiple.
+    void (*log_mixtures)(const double* ratios, Int n, double rate, double* logs);
+    double (*sum_mixtures)(const double* ratios, Int n, double rate);
+    // What a pattern leaves of the probabilities of chance, and covers; logarithms of n cells, a multiple of eight.
+    void (*explain)(const ChanceCells& cells, Int n, double* log_p, double* log_q, double* log_covered);
+    // Which numbers, 64 for every word, are larger than one.
+    void (*find_above)(const double* values, Int n_words, double least, Word* found);
+
+    // For rows of NARROW numbers: add one to those at some indices; add one^T other to sums, of the first columns of one,
+    // whose rows are a stride apart; multiply the first columns of such rows with a matrix; rotate two rows.
+    void (*add_to_each)(const Index* begin, const Index* end, const double* row, double* out);
+    void (*add_narrow_products)(const double* one, Int n_columns, Int stride, const double* other, Int n_rows, double* sums);
+    void (*multiply_narrow)(const double* rows, Int n_columns, Int stride, const double* matrix, Int n_rows, double* out);
+    void (*rotate)(double* one, double* other, double cosine, double sine);
+    // Add counts times rates; and what counts are above an expectation, by about the standard deviation.
+    void (*add_expected)(const Int* counts, const double* rates, Int n, double* sums);
+    void (*score_counts)(const Int* counts, const double* expected, Int n, double* scores);
+
     // Steps of the accelerated descent for items or rows from begin to end. The scratch has room for `scratch_floats`
     // numbers. The upper halves of the Gram matrices of the patterns are added to `grams`, (c, r, r).
     void (*step_items)(const RelaxedFactors&, const RelaxedCosts&, const ItemStep&, Pace, Int begin, Int end,
@@ -89,6 +117,9 @@ struct Kernels {
     void (*step_rows)(const RelaxedFactors&, const RelaxedCosts&, const RowStep&, Pace, Int begin, Int end,
                       float* scratch);
 };
+
+// Columns of narrow matrices.
+constexpr Int NARROW = 32;
 
 // Items or rows of a step that are taken at a time, so that they stay in the cache.
 constexpr Int STEP_BLOCK = 32;

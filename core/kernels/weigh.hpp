@@ -55,6 +55,26 @@ static void sum_terms(const Term* terms, Int n_terms, Word row_mask, Int w, RowS
     for (Int k = 0; k < n_terms; ++k) sums.add(terms[k], row_mask, w);
 }
 
+// The sums of the first rows of a word, eight for every group, without cells.
+template <int GROUPS>
+void sum_groups(const Term* terms, Int n_terms, Int w, double* out) {
+    __m512d sums[GROUPS];
+    for (int k = 0; k < GROUPS; ++k) sums[k] = _mm512_setzero_pd();
+    for (Int t = 0; t < n_terms; ++t) {
+        const __m512d worth = _mm512_set1_pd(terms[t].worth);
+        const auto* rows = reinterpret_cast<const __mmask8*>(terms[t].column + w);
+        for (int k = 0; k < GROUPS; ++k) sums[k] = _mm512_mask_add_pd(sums[k], rows[k], sums[k], worth);
+    }
+    for (int k = 0; k < GROUPS; ++k) _mm512_storeu_pd(out + 8 * k, sums[k]);
+}
+
+static void sum_first(const Term* terms, Int n_terms, Int w, Int n_rows, double* out) {
+    if (n_rows <= 8) return sum_groups<1>(terms, n_terms, w, out);
+    if (n_rows <= 16) return sum_groups<2>(terms, n_terms, w, out);
+    if (n_rows <= 32) return sum_groups<4>(terms, n_terms, w, out);
+    sum_groups<8>(terms, n_terms, w, out);
+}
+
 static void add_to_rows(Word ones, Word zeros, Int n_rows, double worth, double* sums) {
     const __m512d value = _mm512_set1_pd(worth);
     for (Int k = 0; k < n_rows; k += 8) {
@@ -139,6 +159,22 @@ static void sum_terms(const Term* terms, Int n_terms, Word row_mask, Int w, RowS
     }
 }
 
+// The sums of the first rows of a word, without cells.
+static void sum_first(const Term* terms, Int n_terms, Int w, Int n_rows, double* out) {
+    for (Int first = 0; first < n_rows; first += PART) {
+        Lanes<double> part[SUMS] = {};
+        for (Int t = 0; t < n_terms; ++t) {
+            const Word rows = terms[t].column[w] >> first;
+            const Lanes<double> worth = Lanes<double>{} + terms[t].worth;
+            for (int k = 0; k < SUMS; ++k) {
+                const Bits mask = *reinterpret_cast<const Bits*>(MASKS.all[(rows >> k * ROWS) % CHOICES]);
+                part[k] += reinterpret_cast<Lanes<double>>(reinterpret_cast<Bits>(worth) & mask);
+            }
+        }
+        for (int k = 0; k < SUMS; ++k) store(part[k], out + first + k * ROWS);
+    }
+}
+
 static void add_to_rows(Word ones, Word zeros, Int n_rows, double worth, double* sums) {
     const Lanes<double> value = Lanes<double>{} + worth;
     for (Int k = 0; k < (n_rows + 7) / 8 * 8; k += ROWS) {
@@ -161,6 +197,16 @@ static void weigh_rows(const Term* terms, Int n_terms, const Word* row_mask, Int
         RowSums sums;
         sum_terms(terms, n_terms, row_mask[w], w, sums);
         sums.store(out + 64 * w);
+    }
+}
+
+static void weigh_first(const Term* terms, Int n_terms, Int begin, Int n_rows, double constant, double* out) {
+    for (Int w = begin; n_rows > 0; ++w, n_rows -= 64) {
+        double* sums = out + 64 * w;
+        const Int here = n_rows < 64 ? n_rows : 64;
+        sum_first(terms, n_terms, w, here, sums);
+        for (Int j = 0; j < here; ++j) sums[j] += constant;
+        for (Int j = here; j < 64; ++j) sums[j] = 0;
     }
 }
 

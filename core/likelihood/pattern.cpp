@@ -1,6 +1,7 @@
 #include "pattern.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace saltmine::likelihood {
 namespace {
@@ -16,7 +17,7 @@ constexpr int N_STRENGTHS = 6;
 // The strength of an item is drawn to that of the pattern as by this many cells.
 constexpr double STRENGTH_PRIOR = 30.0;
 constexpr double WEAKEST = 0.05, STRONGEST = 0.995;
-constexpr Int FEWEST_ROWS = 3, FEWEST_ITEMS = 2, FEW = 4;
+constexpr Int FEWEST_ROWS = 3, FEWEST_ITEMS = 2, FEW = 4, MOST_KINDS = 81;
 // Share of the price of the choice of classes that an item of some of them has to gain: what they add is tested later.
 constexpr double SUBSET_SHARE = 0.4;
 // The least strength of an item in the rows of a start, which are not all users.
@@ -38,6 +39,20 @@ double log_mean_exp(const double* values, Int n) {
     double sum = 0;
     for (Int k = 0; k < n; ++k) sum += std::exp(values[k] - most);
     return most + std::log(sum / static_cast<double>(n));
+}
+
+// Count the rows of a word by what they have of some items, whose open ones and open cells are given in turn.
+void count_kinds(const std::vector<Words>& cells, Int k, Int w, Word rows, Int code, Int* counts) {
+    if (rows == 0) return;
+    if (k == 0) {
+        counts[code] += count_ones(rows);
+        return;
+    }
+    --k;
+    const Word ones = cells[2 * k][w], open = cells[2 * k + 1][w];
+    count_kinds(cells, k, w, rows & ones, 3 * code + 2, counts);
+    count_kinds(cells, k, w, rows & open & ~ones, 3 * code + 1, counts);
+    count_kinds(cells, k, w, rows & ~open, 3 * code, counts);
 }
 
 double log_beta(double a, double b) { return log_gamma(a) + log_gamma(b) - log_gamma(a + b); }
@@ -101,6 +116,16 @@ void Fitter::sum_classes(Int i, const Chance& chance, const Doubles& rates, doub
     }
 }
 
+// Whether rows that use a pattern have clearly less of an item than chance makes.
+bool Fitter::is_rare(Int i, const Chance& chance) const {
+    const double* p = chance.p(i);
+    double surplus = 0;
+    for (Int h = 0; h < store_.n_strata(); ++h) {
+        surplus += static_cast<double>(used_[h].ones) - static_cast<double>(used_[h].cells) * p[h];
+    }
+    return surplus < -1e-6;
+}
+
 // What users gain from an item, and others from its being less frequent in them, less its price.
 Fitter::Choice Fitter::weigh_item(const ClassSums& sums, double rest_gain, const ItemPrior& prior, double price) const {
     Choice choice;
@@ -159,6 +184,7 @@ bool Fitter::choose_items(Pattern& pattern, double density, bool first, const Do
     Pattern chosen;
     for (Int i = 0; i < n; ++i) {
         store_.count(i, pattern.rows.data(), used_.data());
+        if (is_rare(i, chances_.of(pattern.within, true))) continue;
         sum_classes(i, chances_.of(pattern.within, true), rates, density);
         ClassSums sums;
         double rest_gain = 0;
@@ -204,48 +230,140 @@ bool Fitter::choose_items(Pattern& pattern, double density, bool first, const Do
     return true;
 }
 
-// What use is worth to every row, against not using: log p1 / p0 for ones, log(1 - strength) for zeros. What the open
-// cells of a stratum lose or gain at p0, against chance, is kept beside.
-void Fitter::weigh(const Pattern& pattern, const Doubles& strengths, const Doubles& rates) {
+// What is known of the cells of a pattern, for every stratum; what a class does not have counts for nothing.
+void Fitter::gather(const Pattern& pattern, const Doubles& strengths) {
+    const Int k = pattern.size(), c = store_.n_classes, n_strata = store_.n_strata();
+    const Int n = (n_strata * k + 7) / 8 * 8;
+    for (Doubles* of_cells : {&p_, &strengths_}) of_cells->assign(n, 0.5);
+    for (Doubles* of_cells : {&log_p_, &log_q_, &ones_, &zeros_, &rates_}) of_cells->assign(n, 0.0);
+    for (Doubles* of_cells : {&log_left_, &log_left_q_, &log_covered_}) of_cells->resize(n);
+    log_miss_.resize(k);
+    for (Int s = 0; s < k; ++s) {
+        const Int i = pattern.items[s];
+        const Chance& chance = chances_.of(pattern.within, pattern.is_shared(s, c));
+        const double *p = chance.p(i), *log_p = chance.log_p(i), *log_q = chance.log_q(i);
+        const Count* counts = chance.counts(i);
+        log_miss_[s] = std::log(1 - strengths[s]);
+        for (Int h = 0; h < n_strata; ++h) {
+            const Int cell = h * k + s;
+            p_[cell] = p[h];
+            log_p_[cell] = log_p[h];
+            log_q_[cell] = log_q[h];
+            strengths_[cell] = strengths[s];
+            if (!pattern.has(s, store_.class_of[h], c)) continue;
+            ones_[cell] = static_cast<double>(counts[h].ones);
+            zeros_[cell] = static_cast<double>(counts[h].cells - counts[h].ones);
+        }
+    }
+}
+
+// What the pattern leaves of chance, if strata use it at these rates. What open cells of a stratum lose or gain by that,
+// against chance, is kept beside.
+void Fitter::explain(Int size, const Doubles& rates) {
+    const Int n_strata = store_.n_strata();
+    for (Int h = 0; h < n_strata; ++h) std::fill_n(rates_.begin() + h * size, size, rates[h]);
+    kernels->explain({p_.data(), rates_.data(), strengths_.data()}, static_cast<Int>(p_.size()), log_left_.data(),
+                     log_left_q_.data(), log_covered_.data());
+    unexplained_.assign(n_strata, 0.0);
+    for (Int h = 0; h < n_strata; ++h) {
+        for (Int cell = h * size; cell < (h + 1) * size; ++cell) {
+            unexplained_[h] += ones_[cell] * (log_left_[cell] - log_p_[cell]) + zeros_[cell] * (log_left_q_[cell] - log_q_[cell]);
+        }
+    }
+}
+
+// Open ones and open cells of the items, in strata where some cells are closed, or in all; of classes that have the item.
+void Fitter::open_items(const Pattern& pattern, bool all) {
     const Int k = pattern.size(), c = store_.n_classes;
     // Strata, and with them the words, may have changed.
-    ratios_.resize(64 * store_.n_words);
-    unexplained_.assign(store_.n_strata(), 0.0);
     if (!cells_.empty() && static_cast<Int>(cells_[0].size()) != store_.n_words) cells_.clear();
-    std::vector<const Chance*> chances(k);
-    Doubles log_miss(k);
+    while (static_cast<Int>(cells_.size()) < 2 * k) cells_.emplace_back(store_.n_words);
     for (Int s = 0; s < k; ++s) {
-        chances[s] = &chances_.of(pattern.within, pattern.is_shared(s, c));
-        log_miss[s] = std::log(1 - strengths[s]);
+        const Word *column = store_.column(pattern.items[s]), *closed = store_.closed_cells(pattern.items[s]);
+        Words &ones = cells_[2 * s], &open = cells_[2 * s + 1];
+        for (Int h = 0; h < store_.n_strata(); ++h) {
+            const bool has = pattern.has(s, store_.class_of[h], c);
+            const double n_open = ones_[h * k + s] + zeros_[h * k + s];
+            if (!all && (!has || n_open == static_cast<double>(store_.sizes[h]))) continue;
+            for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) {
+                open[w] = has ? store_.mask[w] & ~closed[w] : 0;
+                ones[w] = open[w] & column[w];
+            }
+        }
     }
+}
+
+// Which rows have which of the items of a pattern that was gathered.
+void Fitter::list_terms(const Pattern& pattern) {
+    const Int k = pattern.size(), c = store_.n_classes;
+    open_items(pattern, false);
+    terms_.clear();
+    term_cells_.clear();
+    term_edges_.assign(1, 0);
+    constants_.assign(store_.n_strata(), 0.0);
     for (Int h = 0; h < store_.n_strata(); ++h) {
-        const Int begin = store_.edges[h], end = store_.edges[h + 1], a = store_.class_of[h];
-        double constant = 0;
-        terms_.clear();
         for (Int s = 0; s < k; ++s) {
-            if (!pattern.has(s, a, c)) continue;
-            const Int i = pattern.items[s];
-            const Count& count = chances[s]->counts(i)[h];
-            const double p0 = without(chances[s]->p(i)[h], rates[h], strengths[s]), log_p0 = std::log(p0), zero = log_miss[s];
-            const double one = std::log(1 - (1 - p0) * (1 - strengths[s])) - log_p0;
-            unexplained_[h] += count.ones * (log_p0 - chances[s]->log_p(i)[h]) +
-                               (count.cells - count.ones) * (std::log(1 - p0) - chances[s]->log_q(i)[h]);
-            if (count.cells == store_.sizes[h]) {
-                constant += zero;
-                terms_.push_back({store_.column(i), nullptr, 0, one - zero});
+            if (!pattern.has(s, store_.class_of[h], c)) continue;
+            const Int cell = h * k + s;
+            term_cells_.push_back(cell);
+            if (ones_[cell] + zeros_[cell] == static_cast<double>(store_.sizes[h])) {
+                constants_[h] += log_miss_[s];
+                terms_.push_back({store_.column(pattern.items[s]), nullptr, 0, 0.0});
                 continue;
             }
-            while (static_cast<Int>(cells_.size()) < 2 * k) cells_.emplace_back(store_.n_words);
-            Words &ones = cells_[2 * s], &open = cells_[2 * s + 1];
-            for (Int w = begin; w < end; ++w) {
-                open[w] = store_.mask[w] & ~store_.closed_cells(i)[w];
-                ones[w] = open[w] & store_.column(i)[w];
-            }
-            terms_.push_back({ones.data(), nullptr, 0, one - zero});
-            terms_.push_back({open.data(), nullptr, 0, zero});
+            terms_.push_back({cells_[2 * s].data(), nullptr, 0, 0.0});
+            term_cells_.push_back(-1 - s);
+            terms_.push_back({cells_[2 * s + 1].data(), nullptr, 0, 0.0});
         }
-        kernels->weigh_rows(terms_.data(), static_cast<Int>(terms_.size()), store_.mask.data(), begin, end, ratios_.data());
-        for (Int j = 64 * begin; j < 64 * end; ++j) ratios_[j] += constant;
+        term_edges_.push_back(static_cast<Int>(terms_.size()));
+    }
+}
+
+// What use is worth to every row, against not using: log p1 / p0 for ones, log(1 - strength) for zeros; of listed terms,
+// as they were explained last.
+void Fitter::weigh(Int size) {
+    ratios_.resize(64 * store_.n_words);
+    for (std::size_t t = 0; t < terms_.size(); ++t) {
+        const Int cell = term_cells_[t];
+        terms_[t].worth = cell < 0 ? log_miss_[-1 - cell] : log_covered_[cell] - log_left_[cell] - log_miss_[cell % size];
+    }
+    for (Int h = 0; h < store_.n_strata(); ++h) {
+        kernels->weigh_first(terms_.data() + term_edges_[h], term_edges_[h + 1] - term_edges_[h], store_.edges[h],
+                             store_.sizes[h], constants_[h], ratios_.data());
+    }
+}
+
+// Which rows have the same of few items of a pattern that was gathered, counted once for each stratum.
+void Fitter::list_kinds(const Pattern& pattern) {
+    const Int k = pattern.size();
+    open_items(pattern, true);
+    kinds_.clear();
+    Int counts[MOST_KINDS] = {};
+    for (Int h = 0; h < store_.n_strata(); ++h) {
+        for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) count_kinds(cells_, k, w, store_.mask[w], 0, counts);
+        for (Int code = 0; code < MOST_KINDS; ++code) {
+            if (counts[code] > 0) kinds_.push_back({h, code, counts[code]});
+            counts[code] = 0;
+        }
+    }
+    kind_ratios_.assign((kinds_.size() + 7) / 8 * 8, 0.0);
+}
+
+// Log-likelihood ratios of the strata at a rate of use, by the kinds of rows.
+void Fitter::sum_kinds(Int size, double rate, double* sums) {
+    for (std::size_t q = 0; q < kinds_.size(); ++q) {
+        double ratio = 0;
+        Int code = kinds_[q].code;
+        for (Int s = 0; s < size; ++s, code /= 3) {
+            const Int cell = kinds_[q].stratum * size + s;
+            if (code % 3 == 2) ratio += log_covered_[cell] - log_left_[cell];
+            if (code % 3 == 1) ratio += log_miss_[s];
+        }
+        kind_ratios_[q] = ratio;
+    }
+    kernels->log_mixtures(kind_ratios_.data(), static_cast<Int>(kind_ratios_.size()), rate, kind_ratios_.data());
+    for (std::size_t q = 0; q < kinds_.size(); ++q) {
+        sums[kinds_[q].stratum * N_RATES] += static_cast<double>(kinds_[q].count) * kind_ratios_[q];
     }
 }
 
@@ -283,14 +401,14 @@ double Fitter::mean_strength(const Pattern& pattern) const {
 
 // Rows whose posterior probability of use is above one half.
 void Fitter::choose_rows(Pattern& pattern, const Doubles& rates) {
-    weigh(pattern, pattern.strengths, rates);
+    gather(pattern, pattern.strengths);
+    list_terms(pattern);
+    explain(pattern.size(), rates);
+    weigh(pattern.size());
     for (Int h = 0; h < store_.n_strata(); ++h) {
-        const double least = -logit(rates[h]);
-        for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) {
-            Word rows = 0;
-            for (Int b = 0; b < 64; ++b) rows |= static_cast<Word>(ratios_[64 * w + b] > least) << b;
-            pattern.rows[w] = rows & store_.mask[w];
-        }
+        const Int begin = store_.edges[h], end = store_.edges[h + 1];
+        kernels->find_above(ratios_.data() + 64 * begin, end - begin, -logit(rates[h]), pattern.rows.data() + begin);
+        for (Int w = begin; w < end; ++w) pattern.rows[w] &= store_.mask[w];
     }
     pattern.doubt = doubt(pattern, rates);
 }
@@ -311,35 +429,27 @@ double Fitter::doubt(const Pattern& pattern, const Doubles& rates) {
     return sum / std::max(n_rows, 1.0);
 }
 
-// The logarithm of 1 - rate + rate exp(ratio), added up over the rows of a stratum.
-double Fitter::sum_rows(Int h, double rate) const {
-    double sum = 0, product = 1;
-    int pending = 0;
-    for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) {
-        for (Word left = store_.mask[w]; left; left &= left - 1) {
-            const double ratio = ratios_[64 * w + lowest_one(left)];
-            if (ratio > MUCH) {
-                sum += ratio + std::log(rate);
-                continue;
-            }
-            product *= 1 + rate * (std::exp(ratio) - 1);
-            if (++pending < 8) continue;
-            sum += std::log(product);
-            product = 1;
-            pending = 0;
-        }
-    }
-    return sum + std::log(product);
-}
-
 // Log-likelihood ratios against chance with rows summed out, of every stratum and rate.
 Doubles Fitter::sum_rates(const Pattern& pattern, const Doubles& strengths) {
-    const Int n_strata = store_.n_strata();
+    const Int n_strata = store_.n_strata(), size = pattern.size();
     Doubles sums(n_strata * N_RATES, 0.0);
+    gather(pattern, strengths);
+    if (size <= FEW) {
+        list_kinds(pattern);
+    } else {
+        list_terms(pattern);
+    }
     for (int t = 1; t < N_RATES; ++t) {
-        weigh(pattern, strengths, Doubles(n_strata, RATES[t]));
+        explain(size, Doubles(n_strata, RATES[t]));
+        if (size <= FEW) {
+            sum_kinds(size, RATES[t], sums.data() + t);
+        } else {
+            weigh(size);
+        }
         for (Int h = 0; h < n_strata; ++h) {
-            sums[h * N_RATES + t] = sum_rows(h, RATES[t]) + unexplained_[h];
+            double& sum = sums[h * N_RATES + t];
+            if (size > FEW) sum = kernels->sum_mixtures(ratios_.data() + 64 * store_.edges[h], store_.sizes[h], RATES[t]);
+            sum += unexplained_[h];
         }
     }
     return sums;
@@ -357,6 +467,11 @@ Doubles Fitter::best_rates(const Doubles& sums) const {
 
 // The place in the grid of every rate, in every stratum, if use grows with the size of rows as items do, to a power.
 std::vector<Int> Fitter::scaled_rates(const Chance& chance, double power) const {
+    static const std::array<double, N_RATES> LOGITS = [] {
+        std::array<double, N_RATES> logits{};
+        for (int t = 1; t < N_RATES; ++t) logits[t] = logit(RATES[t]);
+        return logits;
+    }();
     const Int n_strata = store_.n_strata();
     double mean = 0, rows = 0;
     for (Int h = 0; h < n_strata; ++h) {
@@ -366,12 +481,11 @@ std::vector<Int> Fitter::scaled_rates(const Chance& chance, double power) const 
     mean /= rows;
     std::vector<Int> places(n_strata * N_RATES, 0);
     for (Int h = 0; h < n_strata; ++h) {
+        // Rates rise, and with them the places.
+        int best = 1;
         for (int t = 1; t < N_RATES; ++t) {
-            const double wanted = logit(RATES[t]) + power * (chance.shift(h) - mean);
-            Int best = 1;
-            for (int u = 2; u < N_RATES; ++u) {
-                if (std::abs(logit(RATES[u]) - wanted) < std::abs(logit(RATES[best]) - wanted)) best = u;
-            }
+            const double wanted = LOGITS[t] + power * (chance.shift(h) - mean);
+            while (best + 1 < N_RATES && std::abs(LOGITS[best + 1] - wanted) < std::abs(LOGITS[best] - wanted)) ++best;
             places[h * N_RATES + t] = best;
         }
     }

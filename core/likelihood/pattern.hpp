@@ -72,8 +72,22 @@ private:
     std::vector<Count> used_;
     Doubles ratios_;       // 64 for every word
     Doubles unexplained_;  // (strata,)
-    std::vector<Term> terms_;
     std::vector<Words> cells_;  // scratch, two for every item
+
+    // Cells of a pattern, those of an item in a stratum together: what chance makes of them, and logarithms of what the
+    // pattern leaves of that and covers; (strata, items), and some more.
+    Doubles p_, log_p_, log_q_, ones_, zeros_, rates_, strengths_, log_left_, log_left_q_, log_covered_;
+    Doubles log_miss_, constants_;  // (items,), (strata,)
+    // Terms of the rows of a stratum, those from edges[h] to edges[h + 1], and the cells that they are of; or -1 - item
+    // for zeros.
+    std::vector<Term> terms_;
+    std::vector<Int> term_edges_, term_cells_;
+    // Rows of a stratum that have the same of the items: a digit each, 2 for ones, 1 for zeros, 0 for closed cells.
+    struct Kind {
+        Int stratum, code, count;
+    };
+    std::vector<Kind> kinds_;
+    Doubles kind_ratios_;
 
     std::vector<ClassSums> of_classes_;
 
@@ -87,6 +101,7 @@ private:
         double gain = 0, strength = 0;
     };
     void sum_classes(Int i, const Chance& chance, const Doubles& rates, double density);
+    bool is_rare(Int i, const Chance& chance) const;
     Choice weigh_item(const ClassSums& sums, double rest_gain, const ItemPrior& prior, double price) const;
     Choice alter(const ItemPrior& prior, double price);
     bool choose_items(Pattern& pattern, double density, bool first, const Doubles& rates);
@@ -94,8 +109,13 @@ private:
     double mean_strength(const Pattern& pattern) const;
     void choose_rows(Pattern& pattern, const Doubles& rates);
     double doubt(const Pattern& pattern, const Doubles& rates);
-    void weigh(const Pattern& pattern, const Doubles& strengths, const Doubles& rates);
-    double sum_rows(Int h, double rate) const;
+    void gather(const Pattern& pattern, const Doubles& strengths);
+    void explain(Int size, const Doubles& rates);
+    void open_items(const Pattern& pattern, bool all);
+    void list_terms(const Pattern& pattern);
+    void list_kinds(const Pattern& pattern);
+    void weigh(Int size);
+    void sum_kinds(Int size, double rate, double* sums);
     Doubles sum_rates(const Pattern& pattern, const Doubles& strengths);
     Doubles best_rates(const Doubles& sums) const;
     std::vector<Int> scaled_rates(const Chance& chance, double power) const;

@@ -18,10 +18,14 @@ constexpr double CUT = 0.92;
 // Directions are signals from this share of the strength that chance makes on; so many more are kept.
 constexpr double EDGE = 0.99;
 constexpr Int MORE = 8;
+// What is weaker than this share of the strongest is none: strengths are roots of sums of squares.
+constexpr double LEAST_STRENGTH = 1e-7;
 // Steps of the rotation, and rows that it is found from.
 constexpr int ROTATIONS = 40;
 constexpr Int MOST_ROWS = 4000;
+// Jacobi's sweeps at most; the square of what is taken for zero beside the diagonal; a change that ends the rotation.
 constexpr int SWEEPS = 12;
+constexpr double NEGLIGIBLE = 1e-32, STILL = 1e-10;
 
 // What chance leaves over in some strata, (rows, items), as a linear map, scaled to about the same variance everywhere.
 class Residual {
@@ -33,47 +37,57 @@ public:
             scale_[i] = 1 / (std::sqrt(rate * (1 - rate)) + 0.05);
         }
         for (Int h : strata) {
-            for (Int w = store.edges[h]; w < store.edges[h + 1]; ++w) {
-                for (Word left = store.mask[w]; left; left &= left - 1) {
-                    place_of_.push_back(64 * w + lowest_one(left));
-                }
-            }
+            first_row_.push_back(static_cast<Int>(place_of_.size()));
+            for (Int k = 0; k < store.sizes[h]; ++k) place_of_.push_back(64 * store.edges[h] + k);
         }
-        row_at_.assign(64 * store.n_words, 0);
-        for (std::size_t j = 0; j < place_of_.size(); ++j) row_at_[place_of_[j]] = static_cast<Int>(j);
     }
     const std::vector<Int>& places() const { return place_of_; }
     Int n_rows() const { return static_cast<Int>(place_of_.size()); }
 
     // Z^T U, (items, WIDTH), of U, (rows, WIDTH).
     Doubles to_items(const Doubles& U) const {
-        Doubles sums(store_.n_strata() * WIDTH, 0.0), out(store_.n_items * WIDTH, 0.0);
-        for_strata([&](Int h, Int j) { add(&U[j * WIDTH], 1.0, &sums[h * WIDTH]); });
+        Doubles sums(store_.n_strata() * WIDTH, 0.0), out(store_.n_items * WIDTH), expected(store_.n_items * WIDTH);
+        for (std::size_t part = 0; part < strata_.size(); ++part) {
+            double* to = &sums[strata_[part] * WIDTH];
+            for (Int k = 0; k < store_.sizes[strata_[part]]; ++k) add(&U[(first_row_[part] + k) * WIDTH], 1.0, to);
+        }
+        kernels->multiply_narrow(chance_.p(0), store_.n_strata(), store_.n_strata(), sums.data(), store_.n_items, expected.data());
+        std::vector<Index> rows;
         for (Int i = 0; i < store_.n_items; ++i) {
             double* to = &out[i * WIDTH];
-            for (Int h : strata_) {
-                const double p = chance_.p(i)[h];
-                add(&sums[h * WIDTH], -p, to);
-                for_cells(i, h, [&](Int j) { add(&U[j * WIDTH], 1.0, to); }, [&](Int j) { add(&U[j * WIDTH], p, to); });
+            list_ones(i, rows);
+            kernels->add_doubles(rows.data(), rows.data() + rows.size(), U.data(), WIDTH, true, to);
+            for (std::size_t part = 0; part < strata_.size(); ++part) {
+                if (!list_closed(i, part, rows)) continue;
+                double closed[WIDTH];
+                kernels->add_doubles(rows.data(), rows.data() + rows.size(), U.data(), WIDTH, true, closed);
+                add(closed, chance_.p(i)[strata_[part]], to);
             }
-            for (Int k = 0; k < WIDTH; ++k) to[k] *= scale_[i];
+            for (Int k = 0; k < WIDTH; ++k) to[k] = (to[k] - expected[i * WIDTH + k]) * scale_[i];
         }
         return out;
     }
     // Z V, (rows, WIDTH), of V, (items, WIDTH).
     Doubles to_rows(const Doubles& V) const {
-        Doubles sums(store_.n_strata() * WIDTH, 0.0), out(n_rows() * WIDTH, 0.0);
+        Doubles scaled(V.size()), sums(store_.n_strata() * WIDTH, 0.0), out(n_rows() * WIDTH, 0.0);
+        std::vector<Index> rows;
         for (Int i = 0; i < store_.n_items; ++i) {
-            double from[WIDTH];
+            double* from = &scaled[i * WIDTH];
             for (Int k = 0; k < WIDTH; ++k) from[k] = V[i * WIDTH + k] * scale_[i];
-            for (Int h : strata_) {
-                const double p = chance_.p(i)[h];
-                add(from, -p, &sums[h * WIDTH]);
-                for_cells(i, h, [&](Int j) { add(from, 1.0, &out[j * WIDTH]); },
-                          [&](Int j) { add(from, p, &out[j * WIDTH]); });
+            list_ones(i, rows);
+            kernels->add_to_each(rows.data(), rows.data() + rows.size(), from, out.data());
+            for (std::size_t part = 0; part < strata_.size(); ++part) {
+                if (!list_closed(i, part, rows)) continue;
+                double of_closed[WIDTH] = {};
+                add(from, chance_.p(i)[strata_[part]], of_closed);
+                kernels->add_to_each(rows.data(), rows.data() + rows.size(), of_closed, out.data());
             }
         }
-        for_strata([&](Int h, Int j) { add(&sums[h * WIDTH], 1.0, &out[j * WIDTH]); });
+        kernels->add_narrow_products(chance_.p(0), store_.n_strata(), store_.n_strata(), scaled.data(), store_.n_items, sums.data());
+        for (std::size_t part = 0; part < strata_.size(); ++part) {
+            const double* from = &sums[strata_[part] * WIDTH];
+            for (Int k = 0; k < store_.sizes[strata_[part]]; ++k) add(from, -1.0, &out[(first_row_[part] + k) * WIDTH]);
+        }
         return out;
     }
     // The largest strength that a direction has by chance, roughly.
@@ -94,109 +108,133 @@ private:
     const Chance& chance_;
     const std::vector<Int>& strata_;
     Doubles scale_;
-    std::vector<Int> place_of_, row_at_;
+    std::vector<Int> place_of_, first_row_;  // (rows,), (strata,)
 
     static void add(const double* from, double times, double* to) {
         for (Int k = 0; k < WIDTH; ++k) to[k] += times * from[k];
     }
-    template <class Visit>
-    void for_strata(Visit visit) const {
-        Int j = 0;
-        for (Int h : strata_) {
-            for (Int k = 0; k < store_.sizes[h]; ++k) visit(h, j++);
+    static void list(Word set, Int first, std::vector<Index>& rows) {
+        for (; set; set &= set - 1) rows.push_back(static_cast<Index>(first + lowest_one(set)));
+    }
+    // Rows with an open one of an item.
+    void list_ones(Int i, std::vector<Index>& rows) const {
+        rows.clear();
+        for (std::size_t part = 0; part < strata_.size(); ++part) {
+            const Int begin = store_.edges[strata_[part]], end = store_.edges[strata_[part] + 1];
+            for (Int w = begin; w < end; ++w) {
+                list(store_.column(i)[w] & ~store_.closed_cells(i)[w], first_row_[part] + 64 * (w - begin), rows);
+            }
         }
     }
-    // The open ones and the closed cells of an item in a stratum.
-    template <class One, class Closed>
-    void for_cells(Int i, Int h, One one, Closed closed) const {
-        const bool whole = chance_.counts(i)[h].cells == store_.sizes[h];
-        for (Int w = store_.edges[h]; w < store_.edges[h + 1]; ++w) {
-            const Word shut = whole ? 0 : store_.closed_cells(i)[w] & store_.mask[w];
-            for (Word left = store_.column(i)[w] & ~shut; left; left &= left - 1) one(row_at_[64 * w + lowest_one(left)]);
-            for (Word left = shut; left; left &= left - 1) closed(row_at_[64 * w + lowest_one(left)]);
+    // Rows of a stratum whose cell of an item is closed; whether there are any.
+    bool list_closed(Int i, std::size_t part, std::vector<Index>& rows) const {
+        const Int h = strata_[part], begin = store_.edges[h];
+        if (chance_.counts(i)[h].cells == store_.sizes[h]) return false;
+        rows.clear();
+        for (Int w = begin; w < store_.edges[h + 1]; ++w) {
+            list(store_.closed_cells(i)[w] & store_.mask[w], first_row_[part] + 64 * (w - begin), rows);
         }
+        return true;
     }
 };
 
-Square gram(const Doubles& matrix) {
+// One^T other, of the first columns of one.
+Square product(const double* one, Int n_columns, const double* other, Int n_rows) {
     Square sums{};
-    for (std::size_t j = 0; j < matrix.size(); j += WIDTH) {
-        for (Int k = 0; k < WIDTH; ++k) {
-            const double factor = matrix[j + k];
-            for (Int l = 0; l < WIDTH; ++l) sums[k * WIDTH + l] += factor * matrix[j + l];
-        }
-    }
+    kernels->add_narrow_products(one, n_columns, WIDTH, other, n_rows, sums.data());
     return sums;
 }
 
-// The matrix, (rows, WIDTH), times a square one.
-Doubles times(const Doubles& matrix, const Square& square) {
-    Doubles out(matrix.size(), 0.0);
-    for (std::size_t j = 0; j < matrix.size(); j += WIDTH) {
-        for (Int k = 0; k < WIDTH; ++k) {
-            const double factor = matrix[j + k];
-            for (Int l = 0; l < WIDTH; ++l) out[j + l] += factor * square[k * WIDTH + l];
-        }
+Square gram(const Doubles& matrix) {
+    return product(matrix.data(), WIDTH, matrix.data(), static_cast<Int>(matrix.size()) / WIDTH);
+}
+
+// The first columns of the matrix, (rows, WIDTH), times a square one.
+Doubles times(const Doubles& matrix, const Square& square, Int n_columns = WIDTH) {
+    Doubles out(matrix.size());
+    kernels->multiply_narrow(matrix.data(), n_columns, WIDTH, square.data(), static_cast<Int>(matrix.size()) / WIDTH, out.data());
+    return out;
+}
+
+Square times(const Square& one, const Square& other) {
+    Square out;
+    kernels->multiply_narrow(one.data(), WIDTH, WIDTH, other.data(), WIDTH, out.data());
+    return out;
+}
+
+Square identity() {
+    Square out{};
+    for (Int k = 0; k < WIDTH; ++k) out[k * WIDTH + k] = 1;
+    return out;
+}
+
+Square transposed(const Square& matrix) {
+    Square out;
+    for (Int k = 0; k < WIDTH; ++k) {
+        for (Int l = 0; l < WIDTH; ++l) out[l * WIDTH + k] = matrix[k * WIDTH + l];
     }
     return out;
 }
 
-// Eigenvalues, the largest first, and eigenvectors as columns, of a symmetric matrix; by Jacobi's rotations.
+// Make what is beside the diagonal of a symmetric matrix zero, at rows k and l, and turn the vectors, which are rows.
+bool turn_pair(Square& matrix, Square& vectors, Int k, Int l) {
+    const double off = matrix[k * WIDTH + l], at_k = matrix[k * WIDTH + k], at_l = matrix[l * WIDTH + l];
+    if (off == 0 || off * off <= NEGLIGIBLE * std::abs(at_k * at_l)) return false;
+    const double theta = (at_l - at_k) / (2 * off), sign = theta < 0 ? -1.0 : 1.0;
+    const double t = sign / (std::abs(theta) + std::sqrt(theta * theta + 1));
+    const double cosine = 1 / std::sqrt(t * t + 1), sine = t * cosine;
+    double *row_k = &matrix[k * WIDTH], *row_l = &matrix[l * WIDTH];
+    kernels->rotate(row_k, row_l, cosine, sine);
+    kernels->rotate(&vectors[k * WIDTH], &vectors[l * WIDTH], cosine, sine);
+    row_k[k] = at_k - t * off;
+    row_l[l] = at_l + t * off;
+    row_k[l] = row_l[k] = 0;
+    for (Int q = 0; q < WIDTH; ++q) {
+        matrix[q * WIDTH + k] = row_k[q];
+        matrix[q * WIDTH + l] = row_l[q];
+    }
+    return true;
+}
+
+// Eigenvalues, the largest first, and eigenvectors as rows, of a symmetric matrix; by Jacobi's rotations.
 std::pair<std::array<double, WIDTH>, Square> eigen(Square matrix) {
-    Square vectors{};
-    for (Int k = 0; k < WIDTH; ++k) vectors[k * WIDTH + k] = 1;
-    for (int sweep = 0; sweep < SWEEPS; ++sweep) {
+    Square vectors = identity();
+    bool changed = true;
+    for (int sweep = 0; sweep < SWEEPS && changed; ++sweep) {
+        changed = false;
         for (Int k = 0; k < WIDTH; ++k) {
-            for (Int l = k + 1; l < WIDTH; ++l) {
-                const double off = matrix[k * WIDTH + l], gap = matrix[l * WIDTH + l] - matrix[k * WIDTH + k];
-                if (off == 0) continue;
-                const double theta = gap / (2 * off), sign = theta < 0 ? -1.0 : 1.0;
-                const double t = sign / (std::abs(theta) + std::sqrt(theta * theta + 1));
-                const double cosine = 1 / std::sqrt(t * t + 1), sine = t * cosine;
-                for (Int q = 0; q < WIDTH; ++q) {
-                    const double x = matrix[q * WIDTH + k], y = matrix[q * WIDTH + l];
-                    matrix[q * WIDTH + k] = cosine * x - sine * y;
-                    matrix[q * WIDTH + l] = sine * x + cosine * y;
-                }
-                for (Int q = 0; q < WIDTH; ++q) {
-                    const double x = matrix[k * WIDTH + q], y = matrix[l * WIDTH + q];
-                    matrix[k * WIDTH + q] = cosine * x - sine * y;
-                    matrix[l * WIDTH + q] = sine * x + cosine * y;
-                    const double u = vectors[q * WIDTH + k], v = vectors[q * WIDTH + l];
-                    vectors[q * WIDTH + k] = cosine * u - sine * v;
-                    vectors[q * WIDTH + l] = sine * u + cosine * v;
-                }
-            }
+            for (Int l = k + 1; l < WIDTH; ++l) changed |= turn_pair(matrix, vectors, k, l);
         }
     }
     std::array<Int, WIDTH> order;
     std::iota(order.begin(), order.end(), Int{0});
     std::stable_sort(order.begin(), order.end(), [&](Int k, Int l) { return matrix[k * WIDTH + k] > matrix[l * WIDTH + l]; });
     std::array<double, WIDTH> values;
-    Square sorted{};
+    Square sorted;
     for (Int k = 0; k < WIDTH; ++k) {
         values[k] = matrix[order[k] * WIDTH + order[k]];
-        for (Int q = 0; q < WIDTH; ++q) sorted[q * WIDTH + k] = vectors[q * WIDTH + order[k]];
+        std::copy_n(&vectors[order[k] * WIDTH], WIDTH, &sorted[k * WIDTH]);
     }
     return {values, sorted};
 }
 
-// The symmetric matrix to a power; what is nearly zero stays zero.
-Square power(const Square& matrix, double exponent) {
-    const auto [values, vectors] = eigen(matrix);
-    Square out{};
+// One by the square root of a symmetric matrix; what is nearly zero stays zero. Vectors, as rows, are near its
+// eigenvectors, or those of a matrix before it; they become its own.
+Square inverse_root(const Square& matrix, Square& vectors) {
+    const auto [values, turned] = eigen(times(times(vectors, matrix), transposed(vectors)));
+    vectors = times(turned, vectors);
+    Square scaled{};
     for (Int k = 0; k < WIDTH; ++k) {
         if (values[k] <= 1e-13 * values[0] || values[k] <= 1e-200) continue;
-        const double factor = std::pow(values[k], exponent);
-        for (Int q = 0; q < WIDTH; ++q) {
-            for (Int l = 0; l < WIDTH; ++l) out[q * WIDTH + l] += vectors[q * WIDTH + k] * factor * vectors[l * WIDTH + k];
-        }
+        const double factor = 1 / std::sqrt(values[k]);
+        for (Int q = 0; q < WIDTH; ++q) scaled[k * WIDTH + q] = factor * vectors[k * WIDTH + q];
     }
-    return out;
+    return product(scaled.data(), WIDTH, vectors.data(), WIDTH);
 }
 
 void orthonormalise(Doubles& matrix) {
-    for (int again = 0; again < 2; ++again) matrix = times(matrix, power(gram(matrix), -0.5));
+    Square vectors = identity();
+    for (int again = 0; again < 2; ++again) matrix = times(matrix, inverse_root(gram(matrix), vectors));
 }
 
 // Chebyshev's polynomial of Z^T Z, which stays small up to the edge and grows fast beyond it.
@@ -205,9 +243,8 @@ Doubles filter(const Residual& residual, Doubles V, int degree, double edge) {
     for (int k = 0; k < degree; ++k) {
         Doubles next = residual.to_items(residual.to_rows(V));
         const double factor = k == 0 ? 1.0 : 2.0;
-        for (std::size_t j = 0; j < V.size(); ++j) {
-            next[j] = factor * (2 * next[j] / (edge * edge) - V[j]) - (k == 0 ? 0.0 : before[j]);
-        }
+        const double scale = 2 / (edge * edge);
+        for (std::size_t j = 0; j < V.size(); ++j) next[j] = factor * (scale * next[j] - V[j]) - (k == 0 ? 0.0 : before[j]);
         before = std::move(V);
         V = std::move(next);
     }
@@ -222,44 +259,38 @@ Doubles turn(const Doubles& rows, Int n_kept) {
     for (Int j = 0; j < m; j += step) {
         for (Int k = 0; k < WIDTH; ++k) some.push_back(k < n_kept ? rows[j * WIDTH + k] : 0.0);
     }
-    const double n_rows = static_cast<double>(some.size() / WIDTH);
-    Square rotation{};
+    const Int n_rows = static_cast<Int>(some.size()) / WIDTH;
+    Square rotation{}, vectors = identity();
     for (Int k = 0; k < n_kept; ++k) rotation[k * WIDTH + k] = 1;
     for (int again = 0; again < ROTATIONS; ++again) {
-        const Doubles turned = times(some, rotation);
+        Doubles turned = times(some, rotation, n_kept);
         std::array<double, WIDTH> squares{};
-        for (std::size_t j = 0; j < turned.size(); ++j) squares[j % WIDTH] += turned[j] * turned[j] / n_rows;
-        Square wanted{}, product{};
-        for (std::size_t j = 0; j < some.size(); j += WIDTH) {
-            double cubes[WIDTH];
-            for (Int k = 0; k < WIDTH; ++k) cubes[k] = turned[j + k] * (turned[j + k] * turned[j + k] - squares[k]);
-            for (Int q = 0; q < n_kept; ++q) {
-                for (Int k = 0; k < WIDTH; ++k) wanted[q * WIDTH + k] += some[j + q] * cubes[k];
-            }
+        for (Int j = 0; j < n_rows; ++j) {
+            for (Int k = 0; k < WIDTH; ++k) squares[k] += turned[j * WIDTH + k] * turned[j * WIDTH + k];
+        }
+        for (double& square : squares) square /= static_cast<double>(n_rows);
+        for (Int j = 0; j < n_rows; ++j) {
+            double* row = &turned[j * WIDTH];
+            for (Int k = 0; k < WIDTH; ++k) row[k] *= row[k] * row[k] - squares[k];
         }
         // The rotation that is nearest: wanted (wanted^T wanted)^(-1/2).
-        for (Int q = 0; q < WIDTH; ++q) {
-            for (Int k = 0; k < WIDTH; ++k) {
-                for (Int l = 0; l < WIDTH; ++l) product[k * WIDTH + l] += wanted[q * WIDTH + k] * wanted[q * WIDTH + l];
-            }
-        }
-        const Square root = power(product, -0.5);
-        rotation = {};
-        for (Int q = 0; q < n_kept; ++q) {
-            for (Int k = 0; k < n_kept; ++k) {
-                for (Int l = 0; l < n_kept; ++l) rotation[q * WIDTH + l] += wanted[q * WIDTH + k] * root[k * WIDTH + l];
-            }
-        }
+        const Square wanted = product(some.data(), n_kept, turned.data(), n_rows);
+        const Square next = times(wanted, inverse_root(product(wanted.data(), WIDTH, wanted.data(), WIDTH), vectors));
+        double change = 0;
+        for (std::size_t k = 0; k < next.size(); ++k) change = std::max(change, std::abs(next[k] - rotation[k]));
+        rotation = next;
+        if (change < STILL) break;
     }
-    Doubles kept = rows;
-    for (std::size_t j = 0; j < kept.size(); ++j) {
-        if (static_cast<Int>(j % WIDTH) >= n_kept) kept[j] = 0;
-    }
-    Doubles turned = times(kept, rotation);
+    Doubles turned = times(rows, rotation, n_kept);
     // Rows that are near a direction are on its positive side.
     std::array<double, WIDTH> skew{};
-    for (std::size_t j = 0; j < turned.size(); ++j) skew[j % WIDTH] += turned[j] * turned[j] * turned[j];
-    for (std::size_t j = 0; j < turned.size(); ++j) turned[j] *= skew[j % WIDTH] < 0 ? -1.0 : 1.0;
+    for (Int j = 0; j < m; ++j) {
+        for (Int k = 0; k < WIDTH; ++k) skew[k] += turned[j * WIDTH + k] * turned[j * WIDTH + k] * turned[j * WIDTH + k];
+    }
+    for (double& sign : skew) sign = sign < 0 ? -1.0 : 1.0;
+    for (Int j = 0; j < m; ++j) {
+        for (Int k = 0; k < WIDTH; ++k) turned[j * WIDTH + k] *= skew[k];
+    }
     return turned;
 }
 
@@ -280,7 +311,8 @@ Directions find_directions(const Store& store, const Chance& chance, const std::
     }
     orthonormalise(V);
     const Doubles along = residual.to_rows(V);
-    const auto [values, vectors] = eigen(gram(along));
+    const auto [values, as_rows] = eigen(gram(along));
+    const Square vectors = transposed(as_rows);
     found.items = times(V, vectors);
     found.rows = times(along, vectors);
     const Int most = std::min({WIDTH, residual.n_rows() / 2, store.n_items});
@@ -290,12 +322,17 @@ Directions find_directions(const Store& store, const Chance& chance, const std::
         if (k < most && strengths[k] > EDGE * edge) found.n_signals = k + 1;
     }
     found.n_kept = std::min(found.n_signals + MORE, most);
-    for (std::size_t j = 0; j < found.rows.size(); ++j) {
-        const double strength = strengths[j % WIDTH];
-        found.rows[j] = strength > 1e-9 * strengths[0] ? found.rows[j] / strength : 0.0;
+    // Of few items or rows there are fewer directions; the others are zero.
+    Int n_directions = 0;
+    std::array<double, WIDTH> scale{};
+    for (Int k = 0; k < WIDTH; ++k) {
+        if (strengths[k] > LEAST_STRENGTH * strengths[0]) scale[k] = 1 / strengths[k], n_directions = k + 1;
+    }
+    for (Int j = 0; j < residual.n_rows(); ++j) {
+        for (Int k = 0; k < WIDTH; ++k) found.rows[j * WIDTH + k] *= scale[k];
     }
     for (std::size_t j = 0; j < found.items.size(); ++j) found.items[j] *= strengths[j % WIDTH];
-    found.turned = turn(found.rows, found.n_kept);
+    found.turned = turn(found.rows, std::min(found.n_kept, n_directions));
     return found;
 }
 

@@ -6,7 +6,7 @@
 namespace saltmine::likelihood {
 
 // Directions that are looked for.
-constexpr Int WIDTH = 32;
+constexpr Int WIDTH = NARROW;
 
 // Of the rows of some strata: their places, the leading directions of what chance leaves over, and these turned so that
 // every row is near few of them.

@@ -31,13 +31,43 @@ double dot(const double* one, const double* other) {
 
 // The indices of the largest values; ties by index.
 std::vector<Int> largest(const Doubles& values, std::size_t count) {
+    const auto before = [&](Int a, Int b) { return values[a] != values[b] ? values[a] > values[b] : a < b; };
+    count = std::min(count, values.size());
     std::vector<Int> order(values.size());
     std::iota(order.begin(), order.end(), Int{0});
-    count = std::min(count, order.size());
-    const auto before = [&](Int a, Int b) { return values[a] != values[b] ? values[a] > values[b] : a < b; };
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), before);
     order.resize(count);
     return order;
+}
+
+// The same of few values among many: most are compared with the least of them only.
+std::vector<Int> largest_few(const Doubles& values, std::size_t count) {
+    std::vector<Int> order;
+    count = std::min(count, values.size());
+    for (std::size_t k = 0; k < values.size(); ++k) {
+        if (order.size() == count && !(values[k] > values[order.back()])) continue;
+        if (order.size() == count) order.pop_back();
+        auto at = order.end();
+        while (at != order.begin() && values[k] > values[*(at - 1)]) --at;
+        order.insert(at, static_cast<Int>(k));
+    }
+    return order;
+}
+
+// Sets as words of all of them together: word w of set k is at w * n + k.
+Words transposed(const Words& sets, Int n, Int n_words) {
+    Words out(sets.size());
+    for (Int k = 0; k < n; ++k) {
+        for (Int w = 0; w < n_words; ++w) out[w * n + k] = sets[k * n_words + w];
+    }
+    return out;
+}
+
+// Add the bits that a set has in common with each of the transposed ones, in some words.
+void add_common(const Words& sets, const Word* one, Int n, Int begin, Int end, Int* counts) {
+    for (Int w = begin; w < end; ++w) {
+        if (one[w] != 0) kernels->add_counts(sets.data() + w * n, one[w], 1, n, counts);
+    }
 }
 
 Pattern from_items(std::vector<Int> items) {
@@ -54,33 +84,57 @@ Pattern from_places(const Store& store, const std::vector<Int>& rows, const std:
     return start;
 }
 
+// The open ones of items, and open cells, as words of all items together.
+struct OpenItems {
+    Words ones, ones_of_all, cells_of_all;
+    Doubles p;  // (strata, n)
+
+    OpenItems(const Store& store, const Chance& chance) : ones(store.columns), p(store.n_strata() * store.n_items) {
+        const Int n = store.n_items, n_words = store.n_words;
+        Words cells(n * n_words);
+        for (Int k = 0; k < n; ++k) {
+            for (Int w = 0; w < n_words; ++w) {
+                cells[k * n_words + w] = ~store.closed_cells(k)[w];
+                ones[k * n_words + w] &= cells[k * n_words + w];
+            }
+            for (Int h = 0; h < store.n_strata(); ++h) p[h * n + k] = chance.p(k)[h];
+        }
+        ones_of_all = transposed(ones, n, n_words);
+        cells_of_all = transposed(cells, n, n_words);
+    }
+};
+
+// How much more often items occur together with one of them than the sizes of strata explain; less for that one.
+Doubles score_partners(const Store& store, const OpenItems& open, Int i) {
+    const Int n = store.n_items;
+    const Word* ones = open.ones.data() + i * store.n_words;
+    std::vector<Int> met(n, 0), cells(n);
+    Doubles expected(n, 0.0), scores(n);
+    for (Int h = 0; h < store.n_strata(); ++h) {
+        const Int begin = store.edges[h], end = store.edges[h + 1];
+        if (store.count_rows(ones, h) == 0) continue;
+        std::fill(cells.begin(), cells.end(), 0);
+        add_common(open.cells_of_all, ones, n, begin, end, cells.data());
+        add_common(open.ones_of_all, ones, n, begin, end, met.data());
+        kernels->add_expected(cells.data(), open.p.data() + h * n, n, expected.data());
+    }
+    kernels->score_counts(met.data(), expected.data(), n, scores.data());
+    scores[i] = 0;
+    return scores;
+}
+
 // Pairs of items that occur together more often than the sizes of strata explain, the best of every item.
-void add_pairs(const Store& store, const Chance& chance, std::vector<Pattern>& starts) {
-    const Int n = store.n_items, n_strata = store.n_strata();
+void add_pairs(const Store& store, const Chance& chance, Team& team, std::vector<Pattern>& starts) {
+    const Int n = store.n_items;
     if (n > FEW_ITEMS) return;
     Doubles scores(n, 0.0);
     std::vector<std::vector<Int>> partners(n);
-    Doubles row(n);
-    Words open(store.n_words);
-    for (Int i = 0; i < n; ++i) {
-        for (Int w = 0; w < store.n_words; ++w) open[w] = store.column(i)[w] & ~store.closed_cells(i)[w];
-        for (Int k = 0; k < n; ++k) {
-            row[k] = 0;
-            if (k == i) continue;
-            Int met = 0;
-            double expected = 0;
-            for (Int h = 0; h < n_strata; ++h) {
-                Int open_cells, ones;
-                kernels->count_open(open.data(), store.closed_cells(k), store.column(k), store.weights.data(), store.edges[h],
-                                    store.edges[h + 1], &open_cells, &ones);
-                met += ones;
-                expected += static_cast<double>(open_cells) * chance.p(k)[h];
-            }
-            row[k] = (static_cast<double>(met) - expected) / std::sqrt(expected + 0.3);
-        }
-        partners[i] = largest(row, NEAREST);
+    const OpenItems open(store, chance);
+    share_out(team, static_cast<std::size_t>(n), [&](std::size_t i) {
+        const Doubles row = score_partners(store, open, static_cast<Int>(i));
+        partners[i] = largest_few(row, NEAREST);
         scores[i] = partners[i].empty() ? 0.0 : row[partners[i][0]];
-    }
+    });
     // Less is the largest of as many numbers by chance.
     const double least = std::sqrt(2 * std::log(std::max(n * (n - 1) / 2, Int{2}))) - SLACK;
     for (Int i : largest(scores, MOST_PAIRS)) {
@@ -117,12 +171,12 @@ void add_near_items(const Directions& found, Int n, std::vector<Pattern>& starts
     for (Int i : largest(norms, MOST_ITEMS)) {
         Doubles near(n);
         for (Int k = 0; k < n; ++k) near[k] = k == i ? 1e300 : dot(&V[i * WIDTH], &V[k * WIDTH]);
-        starts.push_back(from_items(largest(near, NEAREST + 1)));
+        starts.push_back(from_items(largest_few(near, NEAREST + 1)));
     }
 }
 
 // Rows and those that have more open ones in common with them than chance makes; the rows that are nearest to others first.
-void add_near_rows(const Store& store, const Chance& chance, std::vector<Pattern>& starts) {
+void add_near_rows(const Store& store, const Chance& chance, Team& team, std::vector<Pattern>& starts) {
     const Int n = store.n_items, n_words = (n + 63) / 64;
     std::vector<Int> places;
     for (Int w = 0; w < store.n_words; ++w) {
@@ -150,18 +204,19 @@ void add_near_rows(const Store& store, const Chance& chance, std::vector<Pattern
     for (Int j = 0; j < m; ++j) {
         for (Int w = 0; w < n_words; ++w) sizes[j] += static_cast<double>(count_ones(rows[j * n_words + w]));
     }
-    Doubles scores(m), all(m);
+    const Words of_all = transposed(rows, m, n_words);
+    Doubles scores(m, 0.0);
     std::vector<std::vector<Int>> near(m);
-    for (Int j = 0; j < m; ++j) {
-        for (Int k = 0; k < m; ++k) {
-            Int both = 0;
-            for (Int w = 0; w < n_words; ++w) both += count_ones(rows[j * n_words + w] & rows[k * n_words + w]);
-            const double expected = squares * sizes[j] * sizes[k] / (mean * mean);
-            all[k] = k == j ? 1e300 : (static_cast<double>(both) - expected) / std::sqrt(expected + 0.3);
-        }
-        near[j] = largest(all, NEAR_ROWS);
+    share_out(team, static_cast<std::size_t>(m), [&](std::size_t j) {
+        std::vector<Int> both(m, 0);
+        Doubles expected(m), all(m);
+        for (Int k = 0; k < m; ++k) expected[k] = squares * sizes[j] * sizes[k] / (mean * mean);
+        add_common(of_all, rows.data() + static_cast<Int>(j) * n_words, m, 0, n_words, both.data());
+        kernels->score_counts(both.data(), expected.data(), m, all.data());
+        all[j] = 1e300;
+        near[j] = largest_few(all, NEAR_ROWS);
         for (std::size_t k = 1; k < near[j].size(); ++k) scores[j] += all[near[j][k]];
-    }
+    });
     std::vector<char> taken(m, 0);
     Int n_taken = 0;
     for (Int j : largest(scores, static_cast<std::size_t>(m))) {
@@ -189,8 +244,8 @@ std::vector<Pattern> find_starts(const Store& store, const Chance& chance, Team&
     share_out(team, parts.size(), [&](std::size_t k) { found[k] = find_directions(store, chance, parts[k]); });
     std::vector<Pattern> starts;
     for (const Directions& directions : found) add_along(store, directions, starts);
-    add_pairs(store, chance, starts);
-    add_near_rows(store, chance, starts);
+    add_pairs(store, chance, team, starts);
+    add_near_rows(store, chance, team, starts);
     if (found[0].n_signals > 0) add_near_items(found[0], store.n_items, starts);
     return starts;
 }

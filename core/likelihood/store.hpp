@@ -49,10 +49,8 @@ struct Store {
 
     // Ones and open cells of an item in some rows, for every stratum.
     void count(Int i, const Word* rows, Count* counts) const {
-        for (Int h = 0; h < n_strata(); ++h) {
-            kernels->count_open(rows, closed_cells(i), column(i), weights.data(), edges[h], edges[h + 1], &counts[h].cells,
-                                &counts[h].ones);
-        }
+        static_assert(sizeof(Count) == 2 * sizeof(Int));
+        kernels->count_parts(rows, closed_cells(i), column(i), edges.data(), n_strata(), &counts->ones);
     }
     Int count_rows(const Word* rows, Int h) const {
         Int count = 0;
