@@ -562,6 +562,22 @@ void Fitter::soften(Pattern& pattern) {
     if (store_.count_rows(best.rows.data()) >= FEWEST_ROWS) pattern = std::move(best);
 }
 
+// Whether rows that use a pattern have most of its items, in the mean. A looser set, such as all items of several patterns,
+// would take the cells of what is in it.
+bool Fitter::have_most(const Pattern& pattern) {
+    double ones = 0, cells = 0;
+    used_.resize(store_.n_strata());
+    for (Int k = 0; k < pattern.size(); ++k) {
+        store_.count(pattern.items[k], pattern.rows.data(), used_.data());
+        for (Int h = 0; h < store_.n_strata(); ++h) {
+            if (!pattern.has(k, store_.class_of[h], store_.n_classes)) continue;
+            ones += static_cast<double>(used_[h].ones);
+            cells += static_cast<double>(used_[h].cells);
+        }
+    }
+    return 2 * ones >= cells;
+}
+
 bool Fitter::fit(Pattern& pattern, int turns) {
     bool first = true;
     double density = 0.7;
@@ -596,7 +612,7 @@ bool Fitter::fit(Pattern& pattern, int turns) {
     }
     if (store_.count_rows(pattern.rows.data()) < FEWEST_ROWS) return false;
     if (pattern.size() <= FEW) soften(pattern);
-    return true;
+    return have_most(pattern);
 }
 
 }  // namespace saltmine::likelihood

@@ -106,6 +106,7 @@ private:
     Choice alter(const ItemPrior& prior, double price);
     bool choose_items(Pattern& pattern, double density, bool first, const Doubles& rates);
     void soften(Pattern& pattern);
+    bool have_most(const Pattern& pattern);
     double mean_strength(const Pattern& pattern) const;
     void choose_rows(Pattern& pattern, const Doubles& rates);
     double doubt(const Pattern& pattern, const Doubles& rates);

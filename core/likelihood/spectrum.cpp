@@ -331,8 +331,9 @@ Directions find_directions(const Store& store, const Chance& chance, const std::
     for (Int j = 0; j < residual.n_rows(); ++j) {
         for (Int k = 0; k < WIDTH; ++k) found.rows[j * WIDTH + k] *= scale[k];
     }
+    found.turned_rows = turn(found.rows, std::min(found.n_kept, n_directions));
+    found.turned_items = turn(found.items, std::min(found.n_kept, n_directions));
     for (std::size_t j = 0; j < found.items.size(); ++j) found.items[j] *= strengths[j % WIDTH];
-    found.turned = turn(found.rows, std::min(found.n_kept, n_directions));
     return found;
 }
 

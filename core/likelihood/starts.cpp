@@ -19,6 +19,7 @@ constexpr Int FEW_ITEMS = 1500;
 constexpr double SLACK = 0.5;
 // Rows are near a direction from this share of the largest on; classes of fewer rows have no directions of their own.
 constexpr double NEAR = 0.5;
+constexpr std::size_t MOST_NEAR = 100;
 constexpr Int FEWEST_IN_CLASS = 20;
 // Turns in which the direction is found that halves the rows of a pattern.
 constexpr int HALVING_TURNS = 8;
@@ -146,18 +147,32 @@ void add_pairs(const Store& store, const Chance& chance, Team& team, std::vector
     }
 }
 
+// What is near a turned direction: from a share of the largest on, of which some may be larger than usual.
+std::vector<Int> near_direction(const Doubles& turned, Int k, std::size_t high) {
+    const std::size_t m = turned.size() / WIDTH;
+    Doubles along(m);
+    for (std::size_t j = 0; j < m; ++j) along[j] = turned[j * WIDTH + k];
+    const double least = NEAR * along[largest(along, std::max<std::size_t>(3, high)).back()];
+    std::vector<Int> near;
+    for (std::size_t j = 0; j < m; ++j) {
+        if (along[j] > least) near.push_back(static_cast<Int>(j));
+    }
+    return near;
+}
+
 // Rows that are near one of the turned directions.
-void add_along(const Store& store, const Directions& found, std::vector<Pattern>& starts) {
-    const std::size_t m = found.places.size(), high = std::max<std::size_t>(3, m / 100);
+void add_rows_along(const Store& store, const Directions& found, std::vector<Pattern>& starts) {
     for (Int k = 0; k < found.n_kept; ++k) {
-        Doubles along(m);
-        for (std::size_t j = 0; j < m; ++j) along[j] = found.turned[j * WIDTH + k];
-        const double least = NEAR * along[largest(along, high).back()];
-        std::vector<Int> rows;
-        for (std::size_t j = 0; j < m; ++j) {
-            if (along[j] > least) rows.push_back(static_cast<Int>(j));
-        }
+        const std::vector<Int> rows = near_direction(found.turned_rows, k, found.places.size() / 100);
         starts.push_back(from_places(store, rows, found.places));
+    }
+}
+
+// Items that are near one of the turned directions: where many rows use several patterns, rows are near none of them.
+void add_items_along(const Directions& found, std::vector<Pattern>& starts) {
+    for (Int k = 0; k < found.n_kept; ++k) {
+        const std::vector<Int> items = near_direction(found.turned_items, k, 0);
+        if (items.size() >= 2 && items.size() <= MOST_NEAR) starts.push_back(from_items(items));
     }
 }
 
@@ -243,7 +258,8 @@ std::vector<Pattern> find_starts(const Store& store, const Chance& chance, Team&
     std::vector<Directions> found(parts.size());
     share_out(team, parts.size(), [&](std::size_t k) { found[k] = find_directions(store, chance, parts[k]); });
     std::vector<Pattern> starts;
-    for (const Directions& directions : found) add_along(store, directions, starts);
+    for (const Directions& directions : found) add_rows_along(store, directions, starts);
+    for (const Directions& directions : found) add_items_along(directions, starts);
     add_pairs(store, chance, team, starts);
     add_near_rows(store, chance, team, starts);
     if (found[0].n_signals > 0) add_near_items(found[0], store.n_items, starts);
