@@ -426,7 +426,10 @@ class NewRows(TransformerMixin):
 
     def _scores(self, rows: BinaryMatrix) -> Floats:
         """Return the logarithm of the probability of every class but for a constant per row, (m, c)."""
-        return -self._nats(rows) / self.temperature_
+        if self._row_model is None:
+            return -self._nats(rows) / self.temperature_
+        # Classes that are frequent are so whatever the items are: only nats of items are told twice.
+        return np.round(self._log_prior() - self._code_lengths(rows) / self.temperature_, DECIMALS)
 
     def _nats(self, rows: BinaryMatrix) -> Floats:
         """Return the nats of every row and class, with those of the class itself, (m, c)."""
@@ -440,7 +443,8 @@ class NewRows(TransformerMixin):
         return prior
 
     def _shortest(self, rows: BinaryMatrix) -> Indices:
-        shortest: Indices = np.argmin(self._nats(rows), axis=1)
+        nats = self._nats(rows) if self._row_model is None else -self._scores(rows)
+        shortest: Indices = np.argmin(nats, axis=1)
         return shortest
 
     def _calibrate(self, rows: BinaryMatrix, numbers: Indices) -> float:
