@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import gammaln
+from scipy.special import gammaln, softmax
 
 from saltmine import _core
 from saltmine.arrays import Bools, Floats, Indices
@@ -28,7 +28,7 @@ MORE_LIKELY = 0.5
 # need not go together.
 ROUNDS = 3
 # Rows that a model draws to see how often it has sets: so many of all classes, and no fewer of one.
-MOST_DRAWN, FEWEST_DRAWN = 40_000, 2_000
+MOST_DRAWN, FEWEST_DRAWN = 100_000, 5_000
 # How many rows of a class the rates by all the rest may count for.
 CONCENTRATIONS = 2.0 ** np.arange(-1, 13)
 # Rows are left out in this many parts; of more than so many rows, this many are left out once.
@@ -235,17 +235,19 @@ def first_set(rows: BinaryMatrix, sets: Bools) -> Indices:
 
 
 def _rates_beside(counts: Floats, chance: Floats) -> Floats:
-    """Return the logarithms of rates by class, drawn to those of chance by as much as makes the counts most likely."""
+    """Return the logarithms of rates by class, drawn to those of chance, averaged over by how much."""
 
     def nats(size: float) -> float:
         drawn = gammaln(counts + size * chance) - gammaln(size * chance)
         return float((drawn.sum(axis=1) + gammaln(size) - gammaln(size + counts.sum(axis=1))).sum())
 
-    by_size = [nats(size) for size in CONCENTRATIONS]
-    if max(by_size) <= (counts * np.log(chance)).sum():
-        return np.log(chance)
-    size = CONCENTRATIONS[int(np.argmax(by_size))]
-    return np.log((counts + size * chance) / (counts.sum(axis=1, keepdims=True) + size))
+    # Rates that are those of chance are as probable as all others.
+    prior = -np.log(len(CONCENTRATIONS))
+    weights = softmax([float((counts * np.log(chance)).sum()), *(nats(size) + prior for size in CONCENTRATIONS)])
+    rows = counts.sum(axis=1, keepdims=True)
+    drawn = [(counts + size * chance) / (rows + size) for size in CONCENTRATIONS]
+    logarithms: Floats = np.log(sum(weight * rates for weight, rates in zip(weights, [chance, *drawn], strict=True)))
+    return logarithms
 
 
 def _item_lists(shared: Bools, altered: Bools) -> ItemLists:
