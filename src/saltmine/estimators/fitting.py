@@ -246,7 +246,8 @@ def temperature_of_rows(
     model: PatternModel, rows: BinaryMatrix, numbers: Indices, within: Bools, by_content: Indices
 ) -> float:
     """Return by how much nats are to be divided so that rows that the estimates do not know show their classes best."""
-    left_out, nats = left_out_nats(rows, numbers, _binary_model(model), within, by_content)
+    groups = np.arange(len(numbers)) if model.groups_ is None else np.unique(model.groups_, return_inverse=True)[1]
+    left_out, nats = left_out_nats(rows, numbers, _binary_model(model), within, by_content, groups)
     return fit_temperature(nats, numbers[left_out], model._log_prior())
 
 

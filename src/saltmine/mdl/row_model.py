@@ -201,16 +201,19 @@ class RowModel:
 
 
 def left_out_nats(
-    matrix: BinaryMatrix, labels: Indices, model: BinaryModel, within: Bools, order: Indices
+    matrix: BinaryMatrix, labels: Indices, model: BinaryModel, within: Bools, order: Indices, groups: Indices
 ) -> tuple[Indices, Floats]:
     """Return some rows, and their nats in every class by models that are estimated without them; see `RowModel.nats`.
 
-    The patterns are those of all rows. ``order`` are the rows in the order in which they are dealt to parts.
+    The patterns are those of all rows. ``order`` are the rows in the order in which they are dealt to parts; rows of
+    one group are left out together.
     """
     dealt = order[np.argsort(labels[order], kind="stable")]
+    _, first, group = np.unique(groups[dealt], return_index=True, return_inverse=True)
+    turns = np.argsort(np.argsort(first))[group]
     are_many = len(dealt) > MANY_ROWS
     n_parts = len(dealt) // SOME_ROWS if are_many else PARTS
-    parts = [dealt[k::n_parts] for k in range(1 if are_many else PARTS)]
+    parts = [dealt[turns % n_parts == k] for k in range(1 if are_many else PARTS)]
     patterns = np.ascontiguousarray(model.X.T), np.ascontiguousarray(model.V.transpose(0, 2, 1))
     rows = sp.csr_array(matrix)
     nats = []
@@ -230,7 +233,7 @@ def first_set(rows: BinaryMatrix, sets: Bools) -> Indices:
     >>> first_set(np.array([[1, 1, 1], [0, 1, 1], [0, 0, 1]]), np.array([[1, 1, 0], [0, 1, 1]], dtype=bool)).tolist()
     [0, 1, 2]
     """
-    had = np.asarray(rows.astype(np.int32) @ sets.T.astype(np.int32)) == sets.sum(axis=1)
+    had = sp.csr_array(rows).astype(np.int32) @ sets.T.astype(np.int32) == sets.sum(axis=1)
     return np.where(had.any(axis=1), had.argmax(axis=1), len(sets))
 
 
