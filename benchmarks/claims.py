@@ -63,6 +63,7 @@ from saltmine import CSalt
 from saltmine.comparison import load_compiled
 from saltmine.datasets import make_class_patterns, swap
 from saltmine.datasets.class_patterns import ClassPatterns
+from saltmine.mdl.row_model import MORE_LIKELY
 
 SMALL = ("vote", "zoo", "lymph", "soybean", "audiology", "kr_vs_kp", "tictactoe")
 LARGE = ("mushroom", "adult")
@@ -214,7 +215,7 @@ def halves(name: str, seed: int, data: Path) -> Row:
     first = half_of(y, seed)
     model, figures = fit(name, X[first], y[first], seed)
     rows, labels = X[~first], y[~first]
-    dense, uses = rows.toarray(), model.transform(rows).astype(bool)
+    dense, uses = rows.toarray(), model.transform(rows)[:, : model.n_components_] > MORE_LIKELY
     claims = claims_of(model.patterns())
     return {
         **figures,

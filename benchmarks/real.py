@@ -48,6 +48,7 @@ from experiments.store import Store, back_up
 from saltmine import CSalt, DiffNorm, Prepare, Primp
 from saltmine.cli.output import markdown_table
 from saltmine.comparison import load_compiled
+from saltmine.mdl.row_model import MORE_LIKELY
 from saltmine.metrics import description_length
 
 FOLDS = 3
@@ -150,7 +151,8 @@ def compare(table: str, method: str, seed: int, data: Path) -> Row:
         model.fit(X, y)
         found = {"cpu_seconds": round(time.process_time() - begin, 2), "patterns": int((~model.typical_).sum())}
         length = length_without_specificity(X, y, model, model.usage_)
-        again = length_without_specificity(X, y, model, model.transform(X, y))
+        usage = model.transform(X, y)[:, : model.n_components_] > MORE_LIKELY
+        again = length_without_specificity(X, y, model, usage)
         found |= {"train": length / model.null_description_length_, "transform": again / length}
     if method != "primp":
         found |= _held_out(X, y, METHODS[method](seed), describes)

@@ -1,5 +1,6 @@
 """CSalt and Primp with algorithm="likelihood"."""
 
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +58,34 @@ def test_lines_of_crosses_are_found_though_their_items_do_not_go_together():
     y = X[:, [0, 1, 2]].all(axis=1) | X[:, [3, 4, 5]].all(axis=1)
     fitted = CSalt(algorithm="likelihood").fit(X, y)
     assert {tuple(np.flatnonzero(items)) for items in fitted.components_} == {(0, 1, 2), (3, 4, 5)}
+    # They say what class a row has, and take nothing from the likelihood of all rows, which sums to one.
+    every = np.array(list(product([False, True], repeat=9)))
+    lines = every[:, [0, 1, 2]].all(axis=1) | every[:, [3, 4, 5]].all(axis=1)
+    assert (fitted.predict(every) == lines).mean() > 0.99
+    assert np.exp(fitted.score_samples(every)).sum() == pytest.approx(1, abs=0.01)
+
+
+def test_items_that_go_together_do_not_make_probabilities_extreme():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    hidden = rng.random((600, 3)) < np.where(y[:, None] == 1, 0.7, 0.3)
+    # Pairs of items that are each other's opposite: no pattern, but twice the same.
+    X = np.column_stack([hidden, ~hidden])
+    fitted = CSalt(algorithm="likelihood").fit(X[:300], y[:300])
+    sums = hidden[300:].sum(axis=1)
+    expected = 1 / (1 + (3 / 7) ** (2.0 * sums - 3))
+    assert fitted.temperature_ > 1.5
+    assert np.abs(fitted.predict_proba(X[300:])[:, 1] - expected).max() < 0.15
+
+
+def test_a_frequent_class_stays_frequent():
+    rng = np.random.default_rng(1)
+    y = rng.random(500) < 0.1
+    same = rng.random(500) < np.where(y, 0.6, 0.4)
+    X = np.column_stack([same] * 4 + [~same] * 4)
+    fitted = CSalt(algorithm="likelihood").fit(X, y)
+    assert fitted.predict_proba(X)[:, 1].mean() == pytest.approx(0.1, abs=0.04)
+    assert not fitted.predict(X).any()
 
 
 def test_the_seed_and_the_order_make_no_difference(planted, model):
@@ -79,24 +108,29 @@ def test_likelihood_predicts_and_is_saved(planted, model, tmp_path):
     again = load(tmp_path / "model.salt")
     assert np.array_equal(again.predict_proba(planted.X), model.predict_proba(planted.X))
     assert np.array_equal(again.transform(planted.X), model.transform(planted.X))
+    assert np.array_equal(again.predict(planted.X), model.predict(planted.X))
+    assert np.array_equal(model.predict(planted.X), model.predict_proba(planted.X).argmax(axis=1))
 
 
-def test_probabilities_of_use_agree_with_use(planted, model):
-    probable = CSalt(algorithm="likelihood", features="probability").fit(planted.X, planted.y)
-    columns = probable.transform(planted.X, planted.y)
-    assert columns.shape == (200, probable.n_components_ + 2)
-    assert len(probable.get_feature_names_out()) == columns.shape[1]
-    assert np.array_equal(columns[:, : probable.n_components_] > 0.5, model.transform(planted.X, planted.y))
-    assert np.array_equal(
-        probable.inverse_transform(columns), model.inverse_transform(model.transform(planted.X, planted.y))
-    )
+def test_features_are_probabilities_unless_use_is_asked_for(planted, model):
+    used = CSalt(algorithm="likelihood", features="usage").fit(planted.X, planted.y)
+    columns, usage = model.transform(planted.X, planted.y), used.transform(planted.X, planted.y)
+    assert columns.shape == (200, model.n_components_ + 2)
+    assert len(model.get_feature_names_out()) == columns.shape[1]
+    assert np.array_equal(columns[:, : model.n_components_] > 0.5, usage)
+    assert np.array_equal(usage, used.usage_)
+    assert np.exp(columns[:, model.n_components_ :]) == pytest.approx(model.predict_proba(planted.X))
+    assert np.array_equal(model.inverse_transform(columns), used.inverse_transform(usage))
+    frame = model.set_output(transform="pandas").transform(planted.X)
+    model.set_output(transform="default")
+    assert frame.columns.tolist() == model.get_feature_names_out().tolist()
 
 
 def test_a_model_without_patterns_still_serves_a_classifier():
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
     X = rng.random((200, 6)) < np.where(y[:, None] == 1, 0.6, 0.3)
-    pipeline = make_pipeline(CSalt(algorithm="likelihood", features="probability"), LogisticRegression())
+    pipeline = make_pipeline(CSalt(algorithm="likelihood"), LogisticRegression())
     pipeline.fit(X, y)
     assert pipeline[0].n_components_ == 0
     assert pipeline.score(X, y) > 0.65

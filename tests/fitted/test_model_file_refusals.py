@@ -79,7 +79,7 @@ HEADERS = [
     ("parameters.random_state", 2**32, "parameters.random_state is 4294967296, not a whole number from 0 to"),
     ("parameters.fold", 1, "parameters.fold is 1, not true or false"),
     ("parameters.storage", "disk", "parameters.storage is 'disk', not 'auto' or 'dense' or 'sparse'"),
-    ("parameters.features", None, "parameters.features is None, not 'usage' or 'probability' or 'alterations'"),
+    ("parameters.features", "items", "parameters.features is 'items', not 'usage' or 'probability' or 'alterations'"),
     ("classes", ["a", "b"], "classes is a list of 2, not an object"),
     ("classes.labels", [], "classes.labels is a list of 0, not a list"),
     ("classes.labels", ["normal", None], r"classes.labels[1] is None, not text"),

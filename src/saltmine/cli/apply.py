@@ -19,6 +19,7 @@ from saltmine.cli.errors import WrongUse, user_mistakes
 from saltmine.cli.output import Notes
 from saltmine.io import Table
 from saltmine.io.class_files import ClassFiles
+from saltmine.mdl.row_model import MORE_LIKELY
 from saltmine.methods import load
 from saltmine.names import printable_lines, quoted, shorten, shorten_message
 from saltmine.preprocessing.columns import number_text
@@ -49,7 +50,9 @@ def transform(
     X, table = read_for_model(data, fitted, reading, Notes(quiet))
     with user_mistakes():
         y = None if table.y is None or not fitted._knows_classes else as_classes(fitted, table.y, data)
-        usage = fitted.transform(X) if y is None else fitted.transform(X, y)
+        columns = np.asarray(fitted.transform(X) if y is None else fitted.transform(X, y))
+        # Use, or its probability, comes first whatever the features are.
+        usage = columns[:, : fitted.n_components_] > MORE_LIKELY
     _write_table(usage_table(usage, table, table.y), output, as_json)
 
 

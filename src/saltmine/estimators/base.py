@@ -371,8 +371,12 @@ class PatternModel(NewRows, Outputs):
 
         ``by_content`` are the rows sorted by their content.
         """
-        if not self._knows_classes or len(self.classes_) < 2 or self._row_model is not None:
+        if not self._knows_classes or len(self.classes_) < 2:
             return 1.0
+        if self._row_model is not None:
+            fitting = import_fitting()
+            rows = fitting.read_whole(data, self.binarize)
+            return float(fitting.temperature_of_rows(self, rows, numbers, self._row_model.within, by_content))
         work = max(len(self.classes_) * self.n_components_ * data.shape[1], 1)
         count = int(np.clip(CALIBRATION_WORK // work, MIN_CALIBRATION_ROWS, MAX_CALIBRATION_ROWS))
         # Wide data is never read as a whole.

@@ -216,10 +216,11 @@ class CSalt(MdlEstimator):
         the model does not depend on memory.
     fit_prior : bool
         Whether `predict` takes into account how frequent the classes are; otherwise all are equally likely.
-    features : {"usage", "probability", "alterations"}
+    features : {"usage", "probability", "alterations"} or None
         Columns of `transform`: whether a row uses each pattern; the probability that it does so, followed by the
         logarithms of the probabilities of the classes; or use, followed by a column per alteration, which is True if a
-        row has more than half of the added items.
+        row has more than half of the added items. None is "probability" with ``algorithm="likelihood"``, so that a
+        model without patterns still has columns for a classifier, and else "usage".
 
     Attributes
     ----------
@@ -288,7 +289,8 @@ class CSalt(MdlEstimator):
     preparation_ : Prepare or None
         How the command line turned the columns into items; saved with the model and applied to new data.
     temperature_ : float
-        Factor by which `predict_proba` divides code lengths, at least 1.
+        Factor by which `predict_proba` divides code lengths, at least 1. With ``algorithm="likelihood"`` `predict` does
+        so, too, as the frequencies of the classes are not divided.
     finished_ : bool
         False if ``max_time`` ended the search early, or made the sample that it looks at smaller.
     n_iter_ : int
@@ -311,7 +313,7 @@ class CSalt(MdlEstimator):
     """
 
     fit_prior: bool = True
-    features: str = "usage"
+    features: str | None = None
 
     _kind: ClassVar[str] = "CSalt"
     _knows_classes: ClassVar[bool] = True
@@ -326,9 +328,12 @@ class CSalt(MdlEstimator):
 
     @property
     def _features(self) -> str:
+        if self.features is None:
+            return "probability" if self._has_row_model else "usage"
         return self.features
 
     def _check_parameters(self) -> None:
         check_flag("fit_prior", self.fit_prior)
-        check_choice("features", self.features, FEATURES)
+        if self.features is not None:
+            check_choice("features", self.features, FEATURES)
         super()._check_parameters()

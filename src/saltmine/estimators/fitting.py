@@ -34,10 +34,11 @@ from saltmine.distributed.executor import open_executor
 from saltmine.estimators.memory_need import sample_cells
 from saltmine.estimators.resuming import digest_blocks, digest_rows, open_checkpoint
 from saltmine.estimators.runs import AnyResult, best_of_runs
+from saltmine.fitted.calibration import fit_temperature
 from saltmine.fitted.encoding import CodeTable, Encoder, shared_codes, shorten
 from saltmine.fitted.kinds import typical_rows
 from saltmine.mdl.groups import item_log_p, make_units
-from saltmine.mdl.row_model import RowModel
+from saltmine.mdl.row_model import RowModel, left_out_nats
 from saltmine.memory import parse_size
 from saltmine.progress import Listener, Progress
 from saltmine.solver.block_order import arrange_item_blocks, arrange_row_blocks
@@ -236,11 +237,23 @@ def settle(
 
 def estimate_rows(model: PatternModel, rows: BinaryMatrix, labels: Labels, within: Bools) -> RowModel:
     """Return the likelihood of rows by the patterns of a fitted model, columns in the order of the input."""
-    shared, altered = model.components_, model.alterations_
     if not model._knows_classes:
-        labels, altered = labels.merged(), altered[:1]
-    binary = BinaryModel(shared.T, altered.transpose(0, 2, 1), model.usage_)
-    return RowModel.estimate(rows, labels.numbers, binary, within)
+        labels = labels.merged()
+    return RowModel.estimate(rows, labels.numbers, _binary_model(model), within)
+
+
+def temperature_of_rows(
+    model: PatternModel, rows: BinaryMatrix, numbers: Indices, within: Bools, by_content: Indices
+) -> float:
+    """Return by how much nats are to be divided so that rows that the estimates do not know show their classes best."""
+    groups = np.arange(len(numbers)) if model.groups_ is None else np.unique(model.groups_, return_inverse=True)[1]
+    left_out, nats = left_out_nats(rows, numbers, _binary_model(model), within, by_content, groups)
+    return fit_temperature(nats, numbers[left_out], model._log_prior())
+
+
+def _binary_model(model: PatternModel) -> BinaryModel:
+    shared, altered = model.components_, model.alterations_ if model._knows_classes else model.alterations_[:1]
+    return BinaryModel(shared.T, altered.transpose(0, 2, 1), model.usage_)
 
 
 def count_groups(

@@ -94,8 +94,9 @@ class NewRows(TransformerMixin):
         """Return the patterns that every row uses, (m, r): those that shorten its code.
 
         With ``features="alterations"``, if the method has this parameter, one column per alteration follows: whether
-        the row has more than half of the added items. With ``features="probability"`` the columns are the probabilities
-        of use, and the logarithms of the probabilities of the classes follow, (m, r + c).
+        the row has more than half of the added items. With ``features="probability"``, the default of
+        ``algorithm="likelihood"``, the columns are the probabilities of use, and the logarithms of the probabilities of
+        the classes follow, (m, r + c).
 
         Parameters
         ----------
@@ -247,7 +248,9 @@ class NewRows(TransformerMixin):
         """Return for every row the class that encodes it in the fewest nats.
 
         The nats are those of `code_lengths` and of the class itself: a frequent class has a short code. With
-        ``fit_prior=False``, if the method has this parameter, all classes are equally likely.
+        ``fit_prior=False``, if the method has this parameter, all classes are equally likely. With
+        ``algorithm="likelihood"`` this is the most probable class of `predict_proba`, where nats of the class count
+        more, as they are not divided.
 
         Parameters
         ----------
@@ -276,7 +279,8 @@ class NewRows(TransformerMixin):
 
         The fewer nats a class needs for a row, the more probable it is. Items that go together are not independent, so
         that probabilities would be too extreme. The nats are therefore divided by ``temperature_``, which is chosen so
-        that the labels of the fit are as probable as possible.
+        that the labels of the fit are as probable as possible by models that do not know the row. Those of the class
+        are divided, too, but not with ``algorithm="likelihood"``.
 
         Parameters
         ----------
@@ -426,7 +430,10 @@ class NewRows(TransformerMixin):
 
     def _scores(self, rows: BinaryMatrix) -> Floats:
         """Return the logarithm of the probability of every class but for a constant per row, (m, c)."""
-        return -self._nats(rows) / self.temperature_
+        if self._row_model is None:
+            return -self._nats(rows) / self.temperature_
+        # Classes that are frequent are so whatever the items are: only nats of items are told twice.
+        return np.round(self._log_prior() - self._code_lengths(rows) / self.temperature_, DECIMALS)
 
     def _nats(self, rows: BinaryMatrix) -> Floats:
         """Return the nats of every row and class, with those of the class itself, (m, c)."""
@@ -440,7 +447,8 @@ class NewRows(TransformerMixin):
         return prior
 
     def _shortest(self, rows: BinaryMatrix) -> Indices:
-        shortest: Indices = np.argmin(self._nats(rows), axis=1)
+        nats = self._nats(rows) if self._row_model is None else -self._scores(rows)
+        shortest: Indices = np.argmin(nats, axis=1)
         return shortest
 
     def _calibrate(self, rows: BinaryMatrix, numbers: Indices) -> float:

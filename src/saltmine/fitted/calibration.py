@@ -26,10 +26,11 @@ def log_probabilities(scores: Floats) -> Floats:
     return logarithms
 
 
-def fit_temperature(scores: Floats, numbers: Indices) -> float:
+def fit_temperature(scores: Floats, numbers: Indices, prior: Floats | None = None) -> float:
     """Return what scores, (m, c), are to be divided by so that the classes of the rows are as probable as possible.
 
-    The loss is convex in its inverse. At least 1, which is also what no rows say.
+    ``prior``, (c,), is what is added to the scores after they are divided. The loss is convex in the inverse of what is
+    returned. At least 1, which is also what no rows say.
 
     Examples
     --------
@@ -42,10 +43,11 @@ def fit_temperature(scores: Floats, numbers: Indices) -> float:
         return 1.0
 
     surplus = scores - scores[np.arange(len(numbers)), numbers][:, None]
+    before = np.zeros_like(surplus) if prior is None else prior - prior[numbers][:, None]
 
     def slope(inverse: float) -> float:
         """Return by how much the loss rises with the inverse."""
-        return float((np.exp(log_probabilities(inverse * surplus)) * surplus).sum(axis=1).mean())
+        return float((np.exp(log_probabilities(inverse * surplus + before)) * surplus).sum(axis=1).mean())
 
     if slope(1.0) <= 0:
         return 1.0

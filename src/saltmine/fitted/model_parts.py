@@ -66,6 +66,8 @@ OF_LIKELIHOOD = {
     "row_model_base_of_all": Part(SHARES, "n"),
     "row_model_rates": Part(SHARES, "cr"),
     "row_model_strengths": Part(SHARES, "ce"),
+    "row_model_set_nats": Part(NUMBERS, "cr"),
+    "row_model_no_set_nats": Part(NUMBERS, "c"),
 }
 OF_WEIGHTS = {"row_weights": Part(COUNTS, "m")}
 OF_GROUPS = {"row_groups": Part(COUNTS, "m"), "item_p_values": Part(SHARES, "cd")}

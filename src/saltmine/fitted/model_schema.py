@@ -82,7 +82,7 @@ _JOINT_NMF = {
 }
 #: The parameters of every estimator that model files may hold.
 PARAMETERS: dict[str, dict[str, Schema]] = {
-    "CSalt": {**_MDL, "fit_prior": flag(), "features": choice("usage", "probability", "alterations")},
+    "CSalt": {**_MDL, "fit_prior": flag(), "features": none_or(choice("usage", "probability", "alterations"))},
     "Primp": _MDL,
     "Asso": {**_BINARIZE, "rank": none_or(_COUNT), "tau": _SHARE, "w_plus": _POSITIVE, "w_minus": _POSITIVE},
     "Dbssl": {**_DBSSL, "ranks": none_or(_RANKS)},
