@@ -11,7 +11,7 @@ constexpr std::size_t BATCH = 8;
 // Nats by which a round has to make the model better, or there is no other.
 constexpr double ENOUGH = 1.0;
 
-bool is_better(const Pattern& one, const Pattern& other) {
+bool comes_first(const Pattern& one, const Pattern& other) {
     if (one.value != other.value) return one.value > other.value;
     return one.items < other.items;
 }
@@ -109,7 +109,7 @@ std::vector<Pattern> Search::fit_all(std::vector<Pattern> starts, int turns) {
             if (fitted[k] && seen.insert(starts[batch[k]].items).second) found.push_back(std::move(starts[batch[k]]));
         }
     }
-    std::sort(found.begin(), found.end(), is_better);
+    std::sort(found.begin(), found.end(), comes_first);
     return found;
 }
 
@@ -168,7 +168,7 @@ bool Search::grow(bool within) {
         queue.erase(queue.begin());
         versions.erase(versions.begin());
         if (!fitter.fit(candidate, TURNS) || candidate.value <= needed()) continue;
-        const auto at = std::lower_bound(queue.begin(), queue.end(), candidate, is_better);
+        const auto at = std::lower_bound(queue.begin(), queue.end(), candidate, comes_first);
         versions.insert(versions.begin() + (at - queue.begin()), version);
         queue.insert(at, std::move(candidate));
     }
@@ -256,6 +256,9 @@ bool Search::split(bool within) {
     for (std::size_t s = first_of(within); s < end && !is_over(); ++s) {
         if (patterns_[s].whole) continue;
         Pattern pattern = take(s), one, other;
+        // Its worth may be of other strata, and of other patterns beside it.
+        const Pattern before = pattern;
+        if (!fitter.fit(pattern, TURNS)) pattern = before;
         one.within = other.within = within;
         one.rows = halve(store_, pattern);
         other.rows = pattern.rows;
@@ -350,6 +353,13 @@ void Search::start_from(const std::vector<Int>& rows) {
     given_.push_back(std::move(start));
 }
 
+// Whether there is a pattern with the items of each of these.
+bool Search::has_all(const std::vector<Pattern>& patterns) const {
+    return std::all_of(patterns.begin(), patterns.end(), [&](const Pattern& one) {
+        return std::any_of(patterns_.begin(), patterns_.end(), [&](const Pattern& other) { return other.items == one.items; });
+    });
+}
+
 // The log-likelihood of all cells and of what rows use, less what patterns cost. It compares models of different patterns,
 // which their own values do not: these are of one pattern given all others.
 double Search::objective(bool within) const {
@@ -393,28 +403,35 @@ double Search::objective(bool within) const {
     return nats;
 }
 
-// One round of moves after the other as long as the model becomes better; the best one stays.
+// One round of moves after the other as long as the model becomes better; each goes on from the best one before.
 void Search::improve(bool within) {
-    std::vector<Pattern> none, best = patterns_;
-    double highest = objective(within);
     for (int round = 0; round < ROUNDS && !is_over(); ++round) {
+        std::vector<Pattern> none;
         if (round > 0 || !within) stratify(none);
+        const std::vector<Pattern> before = patterns_;
+        std::vector<Pattern> best = patterns_;
+        double highest = objective(within) + ENOUGH;
+        bool is_better = false;
+        const auto look = [&] {
+            const double value = objective(within);
+            if (value <= highest) return;
+            highest = value;
+            best = patterns_;
+            is_better = true;
+        };
         if (!grow(within)) break;
         for (int sweep = 0; sweep < SWEEPS && refit(within); ++sweep) {}
-        for (int sweep = 0; sweep < SWEEPS && merge(within); ++sweep) refit(within);
-        for (int sweep = 0; sweep < SWEEPS && split(within); ++sweep) refit(within);
-        stratify(best);
-        const double value = objective(within);
         // A round that only adds is one forward: each pattern was worth its price beside the others.
-        const bool only_adds = std::all_of(best.begin(), best.end(), [&](const Pattern& before) {
-            return std::any_of(patterns_.begin(), patterns_.end(), [&](const Pattern& after) { return after.items == before.items; });
-        });
-        if (!only_adds && value <= highest + ENOUGH) break;
-        if (only_adds && patterns_.size() == best.size()) break;
-        highest = value;
-        best = patterns_;
+        const bool only_adds = patterns_.size() > before.size() && has_all(before);
+        if (only_adds) best = patterns_, is_better = true;
+        look();
+        for (int sweep = 0; sweep < SWEEPS && merge(within); ++sweep) refit(within);
+        look();
+        for (int sweep = 0; sweep < SWEEPS && split(within); ++sweep) refit(within);
+        look();
+        replace(std::move(best));
+        if (!is_better) break;
     }
-    replace(std::move(best));
 }
 
 // Take these patterns instead of those that there are.

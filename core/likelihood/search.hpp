@@ -66,6 +66,7 @@ private:
     void stratify(std::vector<Pattern>& others);
     bool merge(bool within);
     bool split(bool within);
+    bool has_all(const std::vector<Pattern>& patterns) const;
     double objective(bool within) const;
     void improve(bool within);
     void replace(std::vector<Pattern> patterns);
