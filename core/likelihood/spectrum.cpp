@@ -64,7 +64,8 @@ public:
             double* to = &sums[strata_[part] * WIDTH];
             for (Int k = 0; k < store_.sizes[strata_[part]]; ++k) add(&U[(first_row_[part] + k) * WIDTH], 1.0, to);
         }
-        kernels->multiply_narrow(chance_.p(0), store_.n_strata(), store_.n_strata(), sums.data(), store_.n_items, expected.data());
+        const Int n_strata = store_.n_strata();
+        kernels->multiply_narrow(chance_.p(0), n_strata, n_strata, sums.data(), store_.n_items, expected.data());
         std::vector<Index> rows;
         for (Int i = 0; i < store_.n_items; ++i) {
             double* to = &out[i * WIDTH];
@@ -96,7 +97,8 @@ public:
                 kernels->add_to_each(rows.data(), rows.data() + rows.size(), of_closed, out.data());
             }
         }
-        kernels->add_narrow_products(chance_.p(0), store_.n_strata(), store_.n_strata(), scaled.data(), store_.n_items, sums.data());
+        const Int n_strata = store_.n_strata();
+        kernels->add_narrow_products(chance_.p(0), n_strata, n_strata, scaled.data(), store_.n_items, sums.data());
         for (std::size_t part = 0; part < strata_.size(); ++part) {
             const double* from = &sums[strata_[part] * WIDTH];
             for (Int k = 0; k < store_.sizes[strata_[part]]; ++k) add(from, -1.0, &out[(first_row_[part] + k) * WIDTH]);
@@ -172,7 +174,8 @@ Square gram(const Doubles& matrix) {
 // The first columns of the matrix, (rows, WIDTH), times a square one.
 Doubles times(const Doubles& matrix, const Square& square, Int n_columns = WIDTH) {
     Doubles out(matrix.size());
-    kernels->multiply_narrow(matrix.data(), n_columns, WIDTH, square.data(), static_cast<Int>(matrix.size()) / WIDTH, out.data());
+    const Int n_rows = static_cast<Int>(matrix.size()) / WIDTH;
+    kernels->multiply_narrow(matrix.data(), n_columns, WIDTH, square.data(), n_rows, out.data());
     return out;
 }
 
