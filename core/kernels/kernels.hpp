@@ -76,7 +76,8 @@ struct Kernels {
     void (*count_open)(const Word* rows, const Word* covered, const Word* column, const Int* weights, Int begin, Int end,
                        Int* open, Int* ones);
     // Open ones and open cells of some rows between each edge and the next, ones first.
-    void (*count_parts)(const Word* rows, const Word* covered, const Word* column, const Int* edges, Int n_parts, Int* counts);
+    void (*count_parts)(const Word* rows, const Word* covered, const Word* column, const Int* edges, Int n_parts,
+                        Int* counts);
     // A weighted count of the bits that two sets have in common.
     Int (*count_common)(const Word* one, const Word* other, const Int* weights, Int begin, Int end);
     // Add to n sums the weighted count of the bits that each set has in common with one.

@@ -59,7 +59,8 @@ static void log_all(double* values, Int n) {
 
 static void explain(const ChanceCells& cells, Int n, double* log_p, double* log_q, double* log_covered) {
     for (Int k = 0; k < n; k += OF_DOUBLE) {
-        const Reals p = load_reals(cells.p + k), strength = load_reals(cells.strengths + k), explained = load_reals(cells.rates + k) * strength;
+        const Reals p = load_reals(cells.p + k), strength = load_reals(cells.strengths + k);
+        const Reals explained = load_reals(cells.rates + k) * strength;
         const Reals left = (p - explained) / (1.0 - explained), part = 0.15 * p, most = all_of(0.02);
         const Reals least = part < most ? part : most, p0 = left > least ? left : least;
         store_reals(log_of(p0), log_p + k);

@@ -42,7 +42,8 @@ void add_block(const double* one, Int stride, const double* other, Int n_rows, d
 }
 
 // A panel of rows at a time, which stays in the cache.
-static void add_narrow_products(const double* one, Int n_columns, Int stride, const double* other, Int n_rows, double* sums) {
+static void add_narrow_products(const double* one, Int n_columns, Int stride, const double* other, Int n_rows,
+                                double* sums) {
     constexpr Int PANEL = 64;
     for (Int j = 0; j < n_rows; j += PANEL) {
         const Int here = n_rows - j < PANEL ? n_rows - j : PANEL;

@@ -267,7 +267,8 @@ void Fitter::explain(Int size, const Doubles& rates) {
     unexplained_.assign(n_strata, 0.0);
     for (Int h = 0; h < n_strata; ++h) {
         for (Int cell = h * size; cell < (h + 1) * size; ++cell) {
-            unexplained_[h] += ones_[cell] * (log_left_[cell] - log_p_[cell]) + zeros_[cell] * (log_left_q_[cell] - log_q_[cell]);
+            unexplained_[h] += ones_[cell] * (log_left_[cell] - log_p_[cell]) +
+                               zeros_[cell] * (log_left_q_[cell] - log_q_[cell]);
         }
     }
 }

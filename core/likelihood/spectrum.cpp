@@ -23,6 +23,8 @@ constexpr double LEAST_STRENGTH = 1e-7;
 // Steps of the rotation, and rows that it is found from.
 constexpr int ROTATIONS = 40;
 constexpr Int MOST_ROWS = 4000;
+// Ones whose rows are kept in memory.
+constexpr Int MOST_KEPT = 1 << 23;
 // Jacobi's sweeps at most; the square of what is taken for zero beside the diagonal; a change that ends the rotation.
 constexpr int SWEEPS = 12;
 constexpr double NEGLIGIBLE = 1e-32, STILL = 1e-10;
@@ -40,6 +42,17 @@ public:
             first_row_.push_back(static_cast<Int>(place_of_.size()));
             for (Int k = 0; k < store.sizes[h]; ++k) place_of_.push_back(64 * store.edges[h] + k);
         }
+        Int n_ones = 0;
+        for (Int i = 0; i < store.n_items; ++i) {
+            for (Int h : strata) n_ones += chance.counts(i)[h].ones;
+        }
+        if (n_ones > MOST_KEPT) return;
+        kept_.reserve(n_ones);
+        for (Int i = 0; i < store.n_items; ++i) {
+            kept_edges_.push_back(static_cast<Int>(kept_.size()));
+            list_ones(i, kept_);
+        }
+        kept_edges_.push_back(static_cast<Int>(kept_.size()));
     }
     const std::vector<Int>& places() const { return place_of_; }
     Int n_rows() const { return static_cast<Int>(place_of_.size()); }
@@ -51,12 +64,13 @@ public:
             double* to = &sums[strata_[part] * WIDTH];
             for (Int k = 0; k < store_.sizes[strata_[part]]; ++k) add(&U[(first_row_[part] + k) * WIDTH], 1.0, to);
         }
-        kernels->multiply_narrow(chance_.p(0), store_.n_strata(), store_.n_strata(), sums.data(), store_.n_items, expected.data());
+        const Int n_strata = store_.n_strata();
+        kernels->multiply_narrow(chance_.p(0), n_strata, n_strata, sums.data(), store_.n_items, expected.data());
         std::vector<Index> rows;
         for (Int i = 0; i < store_.n_items; ++i) {
             double* to = &out[i * WIDTH];
-            list_ones(i, rows);
-            kernels->add_doubles(rows.data(), rows.data() + rows.size(), U.data(), WIDTH, true, to);
+            const auto [begin, end] = ones_of(i, rows);
+            kernels->add_doubles(begin, end, U.data(), WIDTH, true, to);
             for (std::size_t part = 0; part < strata_.size(); ++part) {
                 if (!list_closed(i, part, rows)) continue;
                 double closed[WIDTH];
@@ -74,8 +88,8 @@ public:
         for (Int i = 0; i < store_.n_items; ++i) {
             double* from = &scaled[i * WIDTH];
             for (Int k = 0; k < WIDTH; ++k) from[k] = V[i * WIDTH + k] * scale_[i];
-            list_ones(i, rows);
-            kernels->add_to_each(rows.data(), rows.data() + rows.size(), from, out.data());
+            const auto [begin, end] = ones_of(i, rows);
+            kernels->add_to_each(begin, end, from, out.data());
             for (std::size_t part = 0; part < strata_.size(); ++part) {
                 if (!list_closed(i, part, rows)) continue;
                 double of_closed[WIDTH] = {};
@@ -83,7 +97,8 @@ public:
                 kernels->add_to_each(rows.data(), rows.data() + rows.size(), of_closed, out.data());
             }
         }
-        kernels->add_narrow_products(chance_.p(0), store_.n_strata(), store_.n_strata(), scaled.data(), store_.n_items, sums.data());
+        const Int n_strata = store_.n_strata();
+        kernels->add_narrow_products(chance_.p(0), n_strata, n_strata, scaled.data(), store_.n_items, sums.data());
         for (std::size_t part = 0; part < strata_.size(); ++part) {
             const double* from = &sums[strata_[part] * WIDTH];
             for (Int k = 0; k < store_.sizes[strata_[part]]; ++k) add(from, -1.0, &out[(first_row_[part] + k) * WIDTH]);
@@ -109,6 +124,8 @@ private:
     const std::vector<Int>& strata_;
     Doubles scale_;
     std::vector<Int> place_of_, first_row_;  // (rows,), (strata,)
+    std::vector<Index> kept_;                // rows with ones of every item, if they are not too many
+    std::vector<Int> kept_edges_;            // (items + 1,), or nothing
 
     static void add(const double* from, double times, double* to) {
         for (Int k = 0; k < WIDTH; ++k) to[k] += times * from[k];
@@ -116,9 +133,14 @@ private:
     static void list(Word set, Int first, std::vector<Index>& rows) {
         for (; set; set &= set - 1) rows.push_back(static_cast<Index>(first + lowest_one(set)));
     }
-    // Rows with an open one of an item.
-    void list_ones(Int i, std::vector<Index>& rows) const {
+    // Rows with an open one of an item; where they are not kept, they are listed.
+    std::pair<const Index*, const Index*> ones_of(Int i, std::vector<Index>& rows) const {
+        if (!kept_edges_.empty()) return {kept_.data() + kept_edges_[i], kept_.data() + kept_edges_[i + 1]};
         rows.clear();
+        list_ones(i, rows);
+        return {rows.data(), rows.data() + rows.size()};
+    }
+    void list_ones(Int i, std::vector<Index>& rows) const {
         for (std::size_t part = 0; part < strata_.size(); ++part) {
             const Int begin = store_.edges[strata_[part]], end = store_.edges[strata_[part] + 1];
             for (Int w = begin; w < end; ++w) {
@@ -152,7 +174,8 @@ Square gram(const Doubles& matrix) {
 // The first columns of the matrix, (rows, WIDTH), times a square one.
 Doubles times(const Doubles& matrix, const Square& square, Int n_columns = WIDTH) {
     Doubles out(matrix.size());
-    kernels->multiply_narrow(matrix.data(), n_columns, WIDTH, square.data(), static_cast<Int>(matrix.size()) / WIDTH, out.data());
+    const Int n_rows = static_cast<Int>(matrix.size()) / WIDTH;
+    kernels->multiply_narrow(matrix.data(), n_columns, WIDTH, square.data(), n_rows, out.data());
     return out;
 }
 
