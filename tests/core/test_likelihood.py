@@ -17,9 +17,9 @@ def words(X):
     return BitMatrix(np.ascontiguousarray(X), [slice(0, len(X))]).columns
 
 
-def make_search(X, labels, observed=NO_WORDS, *, n_threads=1, least=4.6):
+def make_search(X, labels, observed=NO_WORDS, *, n_threads=1, least=4.6, seconds=-1.0):
     numbers = np.asarray(labels, dtype=np.int64)
-    return _core.LikelihoodSearch(words(X), observed, numbers, True, 2.0, least, 100, n_threads)
+    return _core.LikelihoodSearch(words(X), observed, numbers, True, 2.0, least, 100, n_threads, seconds)
 
 
 def found_in(X, labels, observed=NO_WORDS, **options):

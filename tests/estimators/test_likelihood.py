@@ -136,7 +136,7 @@ def test_a_model_without_patterns_still_serves_a_classifier():
     assert pipeline.score(X, y) > 0.65
 
 
-@pytest.mark.parametrize(("name", "value"), [("max_time", 10), ("checkpoint", "state")])
+@pytest.mark.parametrize(("name", "value"), [("checkpoint", "state")])
 def test_what_it_does_not_know_is_refused(planted, name, value):
     with pytest.raises(ValueError, match=f"algorithm='likelihood' does not know {name} yet; leave it out"):
         CSalt(algorithm="likelihood", **{name: value}).fit(planted.X, planted.y)

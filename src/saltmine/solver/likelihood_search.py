@@ -87,32 +87,43 @@ def _with_contrasts(bits: BitMatrix, solution: Solution, least: float, most: int
     """
     c = len(bits.blocks)
     enough = least + float(np.log(c))
-    taken = [solution.model.X[:, s] for s in range(solution.rank)]
+    within: Bools = np.zeros(0, dtype=bool) if solution.within is None else solution.within
+    taken, numbers = list(solution.model.X[:, within].T), _class_numbers(bits)
+    # Rows of which a set says already that they are of the class, (m, c).
+    told = np.zeros((bits.shape[0], c), dtype=bool)
+    for used in solution.model.Y[:, within].T:
+        told[used, _class_that_has_most(used, numbers, c)] = True
     added, rows, evidence = list[Bools](), list[Bools](), list[float]()
     for found in find_contrasts(make_data(bits), bits.columns, enough, n_threads):
         if len(taken) >= min(most, solution.rank + MOST_CONTRASTS):
             break
-        # What has half of its items in common with another set says the same.
-        if any(2 * (items & found.items).sum() >= min(items.sum(), found.items.sum()) for items in taken):
+        # What has half of all items in common with another set says the same.
+        if any(2 * (items & found.items).sum() >= (items | found.items).sum() for items in taken):
             continue
         having = bits.layout.unpack(np.bitwise_and.reduce(bits.columns[found.items], axis=0)[None])[0]
-        if _differs(bits, found, having, enough):
+        a = _class_that_has_most(having, numbers, c)
+        new = ~told[:, a]
+        left = (np.bincount(numbers[some], minlength=c) for some in (having & new, new))
+        if _core.class_difference(*left, a) >= enough and _differs(bits, found, having, enough):
+            told[having, a] = True
             taken.append(found.items)
             added.append(found.items)
             rows.append(having)
             evidence.append(found.evidence)
     if not added:
         return solution
+    # What goes together only as classes differ is said by these sets where they have half of its items.
+    X, anywhere = solution.model.X, np.any(added, axis=0)
+    stays = within | (2 * (X & anywhere[:, None]).sum(axis=0) < X.sum(axis=0))
+    kept = solution.model.keep(stays)
     model = BinaryModel(
-        np.column_stack([solution.model.X, *added]),
-        np.concatenate([solution.model.V, np.zeros((c, bits.shape[1], len(added)), dtype=bool)], axis=2),
-        np.column_stack([solution.model.Y, *rows]),
+        np.column_stack([kept.X, *added]),
+        np.concatenate([kept.V, np.zeros((c, bits.shape[1], len(added)), dtype=bool)], axis=2),
+        np.column_stack([kept.Y, *rows]),
     )
-    before = (
-        (np.zeros(0), np.zeros(0, dtype=bool)) if solution.evidence is None else (solution.evidence, solution.within)
-    )
-    shown = np.concatenate([before[0], evidence])
-    within = np.concatenate([np.asarray(before[1]), np.zeros(len(added), dtype=bool)])
+    before = np.zeros(0) if solution.evidence is None else solution.evidence[stays]
+    shown = np.concatenate([before, evidence])
+    within = np.concatenate([within[stays], np.zeros(len(added), dtype=bool)])
     return Solution(model, description_length(bits, model), -float(shown.sum()), evidence=shown, within=within)
 
 
@@ -127,7 +138,19 @@ def _differs(bits: BitMatrix, found: Contrast, rows: Bools, enough: float) -> bo
     labels = np.repeat(np.arange(len(sizes)), sizes)
     strata = size_strata(bits.row_sizes, np.ones(len(rows), dtype=np.int64))
     by_size = -float(use_log_p(rows[:, None], labels, len(sizes), strata)[a, 0])
-    return min(*among, by_size) - price >= enough
+    # The choice of the items is paid for once, and again where sizes may be what differs.
+    return min(*among) >= enough and by_size - price >= enough
+
+
+def _class_numbers(bits: BitMatrix) -> Indices:
+    """Return the class of every stacked row."""
+    return np.repeat(np.arange(len(bits.blocks)), [block.stop - block.start for block in bits.blocks])
+
+
+def _class_that_has_most(rows: Bools, numbers: Indices, n_classes: int) -> int:
+    """Return the class with the largest share of its rows among these."""
+    sizes = np.bincount(numbers, minlength=n_classes)
+    return int(np.argmax(np.bincount(numbers[rows], minlength=n_classes) / sizes))
 
 
 def _without_unshown_alterations(bits: BitMatrix, solution: Solution, users: Bools, alpha: float) -> Solution:
