@@ -21,6 +21,8 @@ constexpr Int FEWEST_ROWS = 3, FEWEST_ITEMS = 2, FEW = 4, MOST_KINDS = 81;
 // Share of the price of the choice of classes that an item of some of them has to gain: what they add is tested later.
 constexpr double SUBSET_SHARE = 0.4;
 // The least strength of an item in the rows of a start, which are not all users.
+// An item that is much weaker than the others is of another pattern that some rows use as well.
+constexpr double LEAST_SHARE = 0.5;
 constexpr double FIRST_STRENGTH = 0.3;
 // Above these nats e^x is taken for e^x + 1.
 constexpr double MUCH = 30.0;
@@ -179,7 +181,7 @@ bool Fitter::choose_items(Pattern& pattern, double density, bool first, const Do
     const bool may_alter = alterations_ && n_active > 1;
     // Rows that a start brings are not all users, so that items seem weaker than they are.
     const ItemPrior prior = first ? ItemPrior{density, 1.0, FIRST_STRENGTH}
-                                  : ItemPrior{density, STRENGTH_PRIOR, 0.0};
+                                  : ItemPrior{density, STRENGTH_PRIOR, LEAST_SHARE * density};
     used_.resize(n_strata);
     Pattern chosen;
     for (Int i = 0; i < n; ++i) {

@@ -248,32 +248,34 @@ bool Search::merge(bool within) {
     return changed;
 }
 
-// Replace a pattern by two, of one half of its rows and of what is left, that gain more.
+// Replace a pattern by two that gain more: of one half of its rows and of what is left, or of two groups of its items.
 bool Search::split(bool within) {
     bool changed = false;
     Fitter fitter(store_, chances_, options_.alterations);
     const std::size_t end = patterns_.size();
     for (std::size_t s = first_of(within); s < end && !is_over(); ++s) {
         if (patterns_[s].whole) continue;
-        Pattern pattern = take(s), one, other;
+        Pattern pattern = take(s);
         // Its worth may be of other strata, and of other patterns beside it.
         const Pattern before = pattern;
         if (!fitter.fit(pattern, TURNS)) pattern = before;
-        one.within = other.within = within;
-        one.rows = halve(store_, pattern);
-        other.rows = pattern.rows;
-        for (Int w = 0; w < store_.n_words; ++w) other.rows[w] &= ~one.rows[w];
-        double apart = 0;
-        bool fits = fitter.fit(one, TURNS) && one.value > needed();
-        if (fits) {
-            apart = one.value;
-            add(std::move(one));
-            fits = fitter.fit(other, TURNS) && other.value > needed();
-            one = take(patterns_.size() - 1);
+        const Halves halves = halve(store_, pattern);
+        Pattern by_rows[2], by_items[2];
+        by_rows[0].rows = halves.rows;
+        by_rows[1].rows = pattern.rows;
+        for (Int w = 0; w < store_.n_words; ++w) by_rows[1].rows[w] &= ~halves.rows[w];
+        for (int half : {0, 1}) {
+            by_rows[half].within = by_items[half].within = within;
+            by_items[half].items = halves.items[half];
         }
-        if (fits && apart + other.value > pattern.value) {
-            add(std::move(other));
-            pattern = std::move(one);
+        const bool few = halves.items[0].size() < 2 || halves.items[1].size() < 2;
+        if (gain_more(fitter, by_rows, pattern.value)) {
+            add(std::move(by_rows[1]));
+            pattern = std::move(by_rows[0]);
+            changed = true;
+        } else if (!few && gain_more(fitter, by_items, pattern.value)) {
+            add(std::move(by_items[1]));
+            pattern = std::move(by_items[0]);
             changed = true;
         } else {
             pattern.whole = true;
@@ -283,6 +285,16 @@ bool Search::split(bool within) {
         close(items);
     }
     return changed;
+}
+
+// Fit two patterns, the second beside the first; whether they gain more than so much.
+bool Search::gain_more(Fitter& fitter, Pattern (&halves)[2], double value) {
+    if (!fitter.fit(halves[0], TURNS) || halves[0].value <= needed()) return false;
+    const double first = halves[0].value;
+    add(halves[0]);
+    const bool fits = fitter.fit(halves[1], TURNS) && halves[1].value > needed();
+    take(patterns_.size() - 1);
+    return fits && first + halves[1].value > value;
 }
 
 // Keep the patterns that pass, each given those before it: the one with the largest evidence is first.

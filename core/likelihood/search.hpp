@@ -66,6 +66,7 @@ private:
     void stratify(std::vector<Pattern>& others);
     bool merge(bool within);
     bool split(bool within);
+    bool gain_more(Fitter& fitter, Pattern (&halves)[2], double value);
     bool has_all(const std::vector<Pattern>& patterns) const;
     double objective(bool within) const;
     void improve(bool within);

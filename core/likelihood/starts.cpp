@@ -266,7 +266,7 @@ std::vector<Pattern> find_starts(const Store& store, const Chance& chance, Team&
     return starts;
 }
 
-Words halve(const Store& store, const Pattern& pattern) {
+Halves halve(const Store& store, const Pattern& pattern) {
     std::vector<Int> rows;
     for (Int w = 0; w < store.n_words; ++w) {
         for (Word left = pattern.rows[w]; left; left &= left - 1) rows.push_back(64 * w + lowest_one(left));
@@ -301,11 +301,13 @@ Words halve(const Store& store, const Pattern& pattern) {
             for (Int s = 0; s < k; ++s) along[t] += items[s] * over[t * k + s];
         }
     }
-    Words half(store.n_words, 0);
+    Halves halves;
+    halves.rows.assign(store.n_words, 0);
     for (Int t = 0; t < m; ++t) {
-        if (along[t] > 0) half[rows[t] / 64] |= Word{1} << rows[t] % 64;
+        if (along[t] > 0) halves.rows[rows[t] / 64] |= Word{1} << rows[t] % 64;
     }
-    return half;
+    for (Int s = 0; s < k; ++s) halves.items[items[s] > 0 ? 0 : 1].push_back(pattern.items[s]);
+    return halves;
 }
 
 }  // namespace saltmine::likelihood
