@@ -21,8 +21,8 @@ constexpr Int FEWEST_ROWS = 3, FEWEST_ITEMS = 2, FEW = 4, MOST_KINDS = 81;
 // Share of the price of the choice of classes that an item of some of them has to gain: what they add is tested later.
 constexpr double SUBSET_SHARE = 0.4;
 // The least strength of an item in the rows of a start, which are not all users.
-// An item that is much weaker than the others is of another pattern that some rows use as well.
-constexpr double LEAST_SHARE = 0.5;
+// Strengths of items are at least this share of those of the stronger ones.
+constexpr double LEAST_SHARE = 0.45;
 constexpr double FIRST_STRENGTH = 0.3;
 // Above these nats e^x is taken for e^x + 1.
 constexpr double MUCH = 30.0;
@@ -169,6 +169,26 @@ Fitter::Choice Fitter::alter(const ItemPrior& prior, double price) {
     return best;
 }
 
+// Leave out items that are much weaker than the stronger ones: they are of other patterns, which some of the rows use as well.
+void leave_weak(Pattern& pattern, Int n_classes) {
+    if (pattern.size() < 2) return;
+    Doubles sorted = pattern.strengths;
+    const auto at = sorted.begin() + 3 * (pattern.size() - 1) / 4;
+    std::nth_element(sorted.begin(), at, sorted.end());
+    const double least = LEAST_SHARE * *at;
+    Int kept = 0;
+    for (Int k = 0; k < pattern.size(); ++k) {
+        if (pattern.strengths[k] < least) continue;
+        pattern.items[kept] = pattern.items[k];
+        pattern.strengths[kept] = pattern.strengths[k];
+        std::copy_n(pattern.in_class.begin() + k * n_classes, n_classes, pattern.in_class.begin() + kept * n_classes);
+        ++kept;
+    }
+    pattern.items.resize(kept);
+    pattern.strengths.resize(kept);
+    pattern.in_class.resize(kept * n_classes);
+}
+
 // Items that gain more than they cost among the rows of the pattern; false if there are too few of them.
 bool Fitter::choose_items(Pattern& pattern, double density, bool first, const Doubles& rates) {
     const Int n = store_.n_items, c = store_.n_classes, n_strata = store_.n_strata();
@@ -181,7 +201,7 @@ bool Fitter::choose_items(Pattern& pattern, double density, bool first, const Do
     const bool may_alter = alterations_ && n_active > 1;
     // Rows that a start brings are not all users, so that items seem weaker than they are.
     const ItemPrior prior = first ? ItemPrior{density, 1.0, FIRST_STRENGTH}
-                                  : ItemPrior{density, STRENGTH_PRIOR, LEAST_SHARE * density};
+                                  : ItemPrior{density, STRENGTH_PRIOR, 0.0};
     used_.resize(n_strata);
     Pattern chosen;
     for (Int i = 0; i < n; ++i) {
@@ -209,6 +229,7 @@ bool Fitter::choose_items(Pattern& pattern, double density, bool first, const Do
         chosen.in_class.insert(chosen.in_class.end(), choice.in.begin(), choice.in.end());
         chosen.strengths.push_back(choice.strength);
     }
+    leave_weak(chosen, c);
     const Int n_shared = chosen.size() - count_class_items(chosen, c);
     std::vector<Int> n_added(c, 0);
     for (Int k = 0; k < chosen.size(); ++k) {
