@@ -119,9 +119,7 @@ class MdlEstimator(PatternModel):
         check_max_time(self.max_time)
         check_max_memory(self.max_memory)
         if self.algorithm == "likelihood" and self.checkpoint is not None:
-            raise ValueError(
-                "algorithm='likelihood' does not know checkpoint yet; leave it out, or take 'saltmine'."
-            )
+            raise ValueError("algorithm='likelihood' does not know checkpoint yet; leave it out, or take 'saltmine'.")
         super()._check_parameters()
 
     def _check_device(self) -> None:

@@ -1,10 +1,10 @@
 """Tests of what classes add to a pattern, among the rows that use it.
 
-Which rows use a pattern is decided by its shared items, without the labels. Two things must be shown. An e-value compares,
-for every item that a class might add, the odds of having it with those of the other classes, given how many rows have it;
-which items are added is averaged out, so that their choice costs nothing. And more rows of the class must have most of the
-added items than of classes that do not add them, in an exact test: so items that go together for another reason do not
-count as many.
+Which rows use a pattern is decided by its shared items, without the labels. Two things must be shown. An e-value
+compares, for every item that a class might add, the odds of having it with those of the other classes, given how many
+rows have it; which items are added is averaged out, so that their choice costs nothing. And more rows of the class must
+have most of the added items than of classes that do not add them, in an exact test: so items that go together for
+another reason do not count as many.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ FEWEST_IN_GROUP = 5
 def test_alterations(cells: Bools, classes: Indices, added: Bools, sizes: Ints, level: float) -> Floats:
     """Return the logarithm of a p-value for what every class adds to a pattern, (c,); 0 where it adds nothing.
 
-    It is the smaller of those of two tests, doubled: the e-value sees few clear items and classes with few rows, shuffled
-    labels (`added_items`) see many items none of which is clear by itself.
+    It is the smaller of those of two tests, doubled: the e-value sees few clear items and classes with few rows,
+    shuffled labels (`added_items`) see many items none of which is clear by itself.
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ def test_alterations(cells: Bools, classes: Indices, added: Bools, sizes: Ints, 
 
 
 def _evidence(log_e: Floats) -> float:
-    """Return the logarithm of an e-value that some items are added: any of them is, with a probability that is averaged."""
+    """Return the logarithm of an e-value that some items are added, each with a probability that is averaged."""
     n = len(log_e)
     shares = np.array([share for share in EXPECTED if share < n / 2] or [0.5]) / n
     each = [np.logaddexp(np.log1p(-share), np.log(share) + log_e).sum() for share in shares]
     return float(logsumexp(each) - np.log(len(each)))
 
 
-def _log_e_values(own: Floats, others: Floats, n_own: int, n_others: Floats) -> Floats:
+def _log_e_values(own: Ints, others: Ints, n_own: int, n_others: Ints) -> Floats:
     """Return the logarithms of e-values, (k,), that a class has items with larger odds than others.
 
     Given how many rows have an item, chance draws those of the class from all of them.
@@ -121,6 +121,6 @@ def _log_p_of_most(cells: Bools, is_own: Bools, sizes: Ints) -> float:
     return log_p_value(count(has_most & is_own), count(has_most), count(is_own), count(np.ones(len(sizes), dtype=bool)))
 
 
-def _log_choices(n: Floats | int, k: Floats | int) -> Floats:
+def _log_choices(n: Floats | Ints | int, k: Floats | Ints | int) -> Floats:
     found: Floats = gammaln(np.asarray(n) + 1) - gammaln(np.asarray(k) + 1) - gammaln(np.asarray(n) - k + 1)
     return found

@@ -103,8 +103,8 @@ def _with_contrasts(bits: BitMatrix, solution: Solution, least: float, most: int
         having = bits.layout.unpack(np.bitwise_and.reduce(bits.columns[found.items], axis=0)[None])[0]
         a = _class_that_has_most(having, numbers, c)
         new = ~told[:, a]
-        left = (np.bincount(numbers[some], minlength=c) for some in (having & new, new))
-        if _core.class_difference(*left, a) >= enough and _differs(bits, found, having, enough):
+        hits, left = (np.bincount(numbers[some], minlength=c) for some in (having & new, new))
+        if _core.class_difference(hits, left, a) >= enough and _differs(bits, found, having, enough):
             told[having, a] = True
             taken.append(found.items)
             added.append(found.items)

@@ -87,7 +87,7 @@ def score_model(
     if users is None:
         added[tested_parts] = local.added_log_p(tested_parts.tolist())
     else:
-        for s in tested_parts:
+        for s in tested_parts.tolist():
             added[s] = added_log_p(bits, model, s, users[:, s], alpha)
     tested = Tested(
         together=np.array([local.together(s) for s in range(model.rank)])
