@@ -11,9 +11,10 @@ constexpr std::size_t BATCH = 8;
 // Nats by which a round has to make the model better, or there is no other.
 constexpr double ENOUGH = 1.0;
 
+// The last digits of values differ between systems: what differs in them only is ordered by items.
 bool comes_first(const Pattern& one, const Pattern& other) {
-    if (one.value != other.value) return one.value > other.value;
-    return one.items < other.items;
+    const double first = std::round(1e6 * one.value), second = std::round(1e6 * other.value);
+    return first != second ? first > second : one.items < other.items;
 }
 
 }  // namespace
@@ -312,7 +313,7 @@ void Search::test() {
     std::atomic<std::size_t> next{0};
     team_.run([&](Int) {
         Fitter fitter(store_, chances_, options_.alterations);
-        for (std::size_t k = next++; k < left.size(); k = next++) queue[k] = {-fitter.evidence(left[k]), k};
+        for (std::size_t k = next++; k < left.size(); k = next++) queue[k] = {-std::round(1e6 * fitter.evidence(left[k])) / 1e6, k};
     });
     // Those within classes before those of classes.
     const auto is_before = [&](const Shown& one, const Shown& other) {
@@ -327,22 +328,28 @@ void Search::test() {
         auto [shown, k] = queue.front();
         queue.erase(queue.begin());
         if (known != k && !patterns_.empty()) {
-            shown = -fitter.evidence(left[k]);
+            shown = -std::round(1e6 * fitter.evidence(left[k])) / 1e6;
             known = k;
             queue.insert(std::lower_bound(queue.begin(), queue.end(), Shown{shown, k}, is_before), {shown, k});
             continue;
         }
-        if (-shown <= 0) break;
+        if (-shown <= 0) continue;
         evidence_.push_back(-shown);
         add(left[k]);
         left[k].rows.clear();
         stratify(left);
         known = left.size();
     }
-    // The k best stay if the last of them has evidence of 1 / (alpha k): the share of false ones is at most alpha.
+    // The k best stay if all of them have evidence of 1 / (alpha k): the share of false ones is at most alpha.
+    const auto enough = [&](std::size_t k) { return options_.least - std::log(static_cast<double>(k)); };
     std::size_t stay = patterns_.size();
-    while (stay > 0 && evidence_[stay - 1] <= options_.least - std::log(static_cast<double>(stay))) --stay;
-    while (patterns_.size() > stay) take(patterns_.size() - 1), evidence_.pop_back();
+    const auto count = [&](double least) { return std::count_if(evidence_.begin(), evidence_.end(), [=](double e) { return e > least; }); };
+    while (stay > 0 && static_cast<std::size_t>(count(enough(stay))) < stay) --stay;
+    for (std::size_t s = patterns_.size(); s-- > 0;) {
+        if (stay > 0 && evidence_[s] > enough(stay)) continue;
+        take(s);
+        evidence_.erase(evidence_.begin() + static_cast<std::ptrdiff_t>(s));
+    }
 }
 
 double Search::needed() const {

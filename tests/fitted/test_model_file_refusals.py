@@ -61,8 +61,8 @@ def test_a_parameter_of_a_run_is_refused(path, name, value):
 
 HEADERS = [
     ("format", "something else", "is not a saltmine model; load takes a file that model.save wrote"),
-    ("version", 99, "has format version 99, but this saltmine reads version 8; install a newer saltmine"),
-    ("version", 3, "has format version 3, but this saltmine reads version 8; fit and save the model again"),
+    ("version", 99, "has format version 99, but this saltmine reads version 9; install a newer saltmine"),
+    ("version", 3, "has format version 3, but this saltmine reads version 9; fit and save the model again"),
     ("version", True, "is not a saltmine model"),
     ("version", 8.0, "is not a saltmine model"),
     ("code", "import os", "code is not a field that model files have"),
@@ -196,7 +196,7 @@ def test_a_number_beyond_all_numbers_is_refused(path):
 
 
 def test_a_file_of_the_first_release_that_names_a_cluster_is_refused():
-    assert "has format version 4, but this saltmine reads version 8" in refusal(shared_path("hostile/client.salt"))
+    assert "has format version 4, but this saltmine reads version 9" in refusal(shared_path("hostile/client.salt"))
 
 
 # ---------------------------------------------------------------------- arrays

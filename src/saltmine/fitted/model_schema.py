@@ -147,7 +147,7 @@ _PREPARATION = {
 # ---------------------------------------------------------------------- the header
 
 FORMAT = "saltmine model"
-VERSION = 8
+VERSION = 9
 _LABEL_TYPES = ("bool", *(f"{kind}{8 * size}" for kind in ("int", "uint") for size in (1, 2, 4, 8)))
 #: The types that labels may have; text gets its width from the labels themselves.
 LABEL_TYPES = ("object", "str", *_LABEL_TYPES, "float16", "float32", "float64")
