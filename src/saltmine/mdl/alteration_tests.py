@@ -75,7 +75,8 @@ def test_alterations(cells: Bools, classes: Indices, added: Bools, sizes: Ints, 
         compared[a] = True
         chosen = compared[classes]
         most = cells[chosen][:, added[a]]
-        if _log_p_of_most(most, classes[chosen] == a, sizes[chosen]) <= np.log(level):
+        # Each class is tested.
+        if _log_p_of_most(most, classes[chosen] == a, sizes[chosen]) <= np.log(level / max(c - 1, 1)):
             log_p[a] = -_evidence(_log_e_values(*counts))
     found: Floats = np.minimum(np.minimum(log_p, by_shuffling) + np.log(2), 0.0)
     return found

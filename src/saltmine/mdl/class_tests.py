@@ -151,7 +151,8 @@ def make_claims(use: Floats, choice: Floats, added: Floats, adding: Bools, *, on
     """Return all claims of a model from the logarithms of its p-values, (c, r).
 
     ``choice``, (r,), is what the choice of the items of a pattern costs where only the labels speak for it, else 0.
-    With ``only_adding``, what classes add is corrected for the tests of classes that add anything, else for all.
+    With ``only_adding``, what classes add is corrected for the classes of patterns to which one adds something, else
+    for all.
     """
     if len(use) < 2:
         nothing = np.full(use.shape, np.nan)
@@ -159,5 +160,6 @@ def make_claims(use: Floats, choice: Floats, added: Floats, adding: Bools, *, on
     log_p = np.stack([np.minimum(use + choice, 0.0), np.where(adding, added, 0.0)])
     p, q = np.exp(log_p), np.exp(correct(log_p))
     if only_adding and adding.any():
-        q[1][adding] = np.exp(correct(added[adding][None]))[0]
+        altered = adding.any(axis=0)
+        q[1][:, altered] = np.exp(correct(log_p[1][:, altered]))
     return Claims(p[0], q[0], np.where(adding, p[1], np.nan), np.where(adding, q[1], np.nan))
