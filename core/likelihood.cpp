@@ -118,7 +118,12 @@ void bind_likelihood(nb::module_& core) {
                                    Options{alterations, class_prior, least, max_patterns, n_threads, seconds});
              })
         .def("evidence_of", &Search::evidence_of)
-        .def("start_from", &Search::start_from)
+        .def("start_from",
+             [](Search& self, const std::vector<saltmine::Int>& rows) {
+                 likelihood::require(std::all_of(rows.begin(), rows.end(), [&](auto j) { return j >= 0 && j < self.store().n_rows; }),
+                                     "a row that is not there");
+                 self.start_from(rows);
+             })
         .def("run", &Search::run, WithoutLock())
         .def("was_short", &Search::was_short)
         .def("n_patterns", [](const Search& self) { return self.patterns().size(); })

@@ -28,7 +28,6 @@ constexpr double FIRST_STRENGTH = 0.3;
 constexpr double MUCH = 30.0;
 // Strengths of patterns of few items: rows that use them have most of them.
 constexpr double FEW_STRENGTHS[] = {0.65, 0.8, 0.92, 0.98};
-constexpr int N_FEW_STRENGTHS = 4;
 
 // What chance makes of a cell without the part that a pattern explains, so that the item is as frequent as before.
 double without(double p, double rate, double strength) {

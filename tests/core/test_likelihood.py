@@ -139,3 +139,86 @@ def test_sizes_that_do_not_fit_are_refused():
         make_search(X, np.zeros(10))
     with pytest.raises(ValueError, match="class that is not there"):
         make_search(X, labels - 1)
+
+
+# ------------------------------------------------------------ time
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.005])
+def test_a_search_without_time_ends_with_patterns_that_are_valid(seconds):
+    X, labels, _ = independent_sets(0)
+    search = make_search(X, labels, seconds=seconds)
+    search.run()
+    parts = [search.pattern(s) for s in range(search.n_patterns())]
+    assert search.was_short() or len(parts) == 6
+    assert len(search.evidence()) == len(parts)
+    for items, in_class, rows, *_ in parts:
+        assert len(items) > 1
+        assert len(in_class) == 2 * len(items)
+        for places, n in ((items, X.shape[1]), (rows, len(X))):
+            assert len(places) > 0
+            assert set(places.tolist()) <= set(range(n))
+    if seconds == 0:
+        assert search.was_short()
+
+
+@pytest.mark.parametrize("seconds", [-1.0, 1000.0])
+def test_a_search_with_time_enough_is_not_short(seconds):
+    X, labels = planted_table(0)
+    search = make_search(X, labels, seconds=seconds)
+    assert not search.was_short()
+    search.run()
+    assert not search.was_short()
+    assert found_in(X, labels, seconds=seconds) == found_in(X, labels)
+
+
+# ------------------------------------------------------------ kinds of patterns
+
+
+def independent_sets(seed):
+    """Six sets of six items, each used by 30 percent of the rows whatever else they use."""
+    rng = np.random.default_rng(seed)
+    usage = rng.random((600, 6)) < 0.3
+    X = (rng.random((600, 36)) < 0.02) | np.repeat(usage, 6, axis=1)
+    return X, np.arange(600) % 2, usage
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_of_items_are_found(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.random((2000, 20)) < 0.03
+    X[np.ix_(rng.choice(2000, 40, replace=False), [3, 11])] = True
+    ((items, rows),) = found_in(X, np.arange(2000) % 2)
+    assert items == [3, 11]
+    assert set(rows) >= set(np.flatnonzero(X[:, [3, 11]].all(axis=1)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_that_use_several_patterns_have_each_of_them(seed):
+    X, labels, usage = independent_sets(seed)
+    found = sorted(found_in(X, labels))
+    assert [items for items, _ in found] == np.arange(36).reshape(6, 6).tolist()
+    for (_, rows), used in zip(found, usage.T, strict=True):
+        assert set(rows) == set(np.flatnonzero(used))
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_set_that_is_hard_to_see_is_found_from_its_rows(seed):
+    """Fourteen of many dense rows have ten items together: no direction, pair or row is unlike those of chance."""
+    rng = np.random.default_rng(seed)
+    X, used = rng.random((600, 200)) < 0.25, np.sort(rng.choice(600, 14, replace=False))
+    X[used, :10] |= rng.random((14, 10)) < 0.9
+    search = make_search(X, np.arange(600) % 2)
+    search.start_from(used)
+    search.run()
+    assert search.n_patterns() == 1
+    items, _, rows, *_ = search.pattern(0)
+    assert len(set(items) & set(range(10))) >= 9
+    assert len(items) <= 12
+    assert len(set(rows) & set(used)) >= 12
+
+
+@pytest.mark.parametrize("row", [-1, 300, 10**12])
+def test_starts_need_rows_that_are_there(row):
+    with pytest.raises(ValueError, match="a row that is not there"):
+        make_search(*planted_table(0)).start_from(np.array([0, row]))

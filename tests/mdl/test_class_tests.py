@@ -1,6 +1,6 @@
 """Tests of what is said about classes: exact where that is cheap, otherwise bounds from above."""
 
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 
 import numpy as np
@@ -24,6 +24,7 @@ from saltmine.mdl.class_tests import (
     make_claims,
     size_strata,
     use_log_p,
+    vary_in_size,
 )
 from saltmine.mdl.evidence import log_choices
 
@@ -385,3 +386,74 @@ def test_a_class_that_another_pattern_makes_large_does_not_lack_everything_else(
     ]
     assert log_p_value(*groups) < np.log(0.01)
     assert use_log_p(carriers, classes, 2, strata).min() > np.log(0.05)
+
+
+def one_hot(seed):
+    """Rows of five variables, each with one of four values of different frequency."""
+    values = np.random.default_rng(seed).choice(4, (200, 5), p=[0.1, 0.2, 0.3, 0.4])
+    return (values[:, :, None] == np.arange(4)).reshape(200, 20)
+
+
+def varies(X):
+    return vary_in_size(X.sum(axis=1), X.sum(axis=0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_categories_do_not_vary_in_size(seed):
+    X = one_hot(seed)
+    assert not varies(X)
+    # Where a value of every variable is left out, rows have different numbers of items, but no row is long as such.
+    some = X.reshape(200, 5, 4)[:, :, 1:].reshape(200, 15)
+    assert len(set(some.sum(axis=1))) > 1
+    assert not varies(some)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_long_and_short_rows_vary_in_size(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.random((200, 20)) < np.where(np.arange(200) % 2 == 0, 0.6, 0.1)[:, None]
+    assert varies(X)
+    # In whatever order rows are, and whichever items a row has.
+    assert varies(rng.permuted(X, axis=1)[rng.permutation(200)])
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_independent_items_are_where_rows_begin_to_vary(n):
+    # All rows that there may be: no item says anything about another.
+    X = np.array(list(product([False, True], repeat=n)))
+    assert not varies(X)
+    assert varies(np.vstack([X, np.zeros((1, n), dtype=bool), np.ones((1, n), dtype=bool)]))
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 5, MAX_STRATA, MAX_STRATA + 5])
+def test_no_more_groups_of_sizes_than_wanted(most):
+    groups = min(most, MAX_STRATA)
+    rows = 120 * groups
+    strata = size_strata(np.random.default_rng(0).permutation(rows), np.ones(rows, dtype=int), most)
+    assert np.bincount(strata).tolist() == [120] * groups
+    # With few sizes there are fewer.
+    two = size_strata(np.repeat([4, 9], 50), np.ones(100, dtype=int), most)
+    assert two.tolist() == ([0] * 100 if most == 1 else [0] * 50 + [1] * 50)
+
+
+def test_only_patterns_to_which_a_class_adds_are_corrected_for():
+    rng = np.random.default_rng(0)
+    use, added, choice = -rng.exponential(4, (3, 5)), -rng.exponential(4, (3, 5)), np.zeros(5)
+    adding = np.array([[1, 0, 0, 1, 0], [0, 0, 0, 1, 0], [1, 0, 0, 0, 0]], dtype=bool)
+    of_all = make_claims(use, choice, added, adding)
+    of_adding = make_claims(use, choice, added, adding, only_adding=True)
+    # A class that adds nothing to such a pattern was a test that shows nothing.
+    tested = np.where(adding, np.exp(added), 1.0)[:, [0, 3]]
+    q = false_discovery_control(tested.ravel()).reshape(3, 2)
+    np.testing.assert_allclose(of_adding.added_q[:, [0, 3]], np.where(adding[:, [0, 3]], q, np.nan))
+    # Nothing else is another.
+    assert np.isnan(of_adding.added_q[~adding]).all()
+    for name in ("use_p", "use_q", "added_p"):
+        np.testing.assert_array_equal(getattr(of_adding, name), getattr(of_all, name))
+
+
+def test_where_no_class_adds_anything_nothing_is_said_about_it():
+    use, nothing = np.log([[1e-4, 0.5], [0.2, 1.0]]), np.zeros((2, 2), dtype=bool)
+    claims = make_claims(use, np.zeros(2), np.zeros((2, 2)), nothing, only_adding=True)
+    assert np.isnan([claims.added_p, claims.added_q]).all()
+    np.testing.assert_array_equal(claims.use_q, make_claims(use, np.zeros(2), np.zeros((2, 2)), nothing).use_q)
