@@ -12,8 +12,10 @@ constexpr std::size_t BATCH = 8;
 constexpr double ENOUGH = 1.0;
 
 // The last digits of values differ between systems: what differs in them only is ordered by items.
+double rounded(double value) { return std::round(1e6 * value) / 1e6; }
+
 bool comes_first(const Pattern& one, const Pattern& other) {
-    const double first = std::round(1e6 * one.value), second = std::round(1e6 * other.value);
+    const double first = rounded(one.value), second = rounded(other.value);
     return first != second ? first > second : one.items < other.items;
 }
 
@@ -313,8 +315,12 @@ void Search::test() {
     std::atomic<std::size_t> next{0};
     team_.run([&](Int) {
         Fitter fitter(store_, chances_, options_.alterations);
-        for (std::size_t k = next++; k < left.size(); k = next++) queue[k] = {-std::round(1e6 * fitter.evidence(left[k])) / 1e6, k};
+        for (std::size_t k = next++; k < left.size(); k = next++) queue[k] = {-rounded(fitter.evidence(left[k])), k};
     });
+    // With cells closed whose rows were chosen as they have them, what is left may look as if it went together: a pattern
+    // shows no more beside others than alone.
+    Doubles alone(left.size());
+    for (const Shown& one : queue) alone[one.second] = -one.first;
     // Those within classes before those of classes.
     const auto is_before = [&](const Shown& one, const Shown& other) {
         if (left[one.second].within != left[other.second].within) return left[one.second].within;
@@ -328,7 +334,7 @@ void Search::test() {
         auto [shown, k] = queue.front();
         queue.erase(queue.begin());
         if (known != k && !patterns_.empty()) {
-            shown = -std::round(1e6 * fitter.evidence(left[k])) / 1e6;
+            shown = -std::min(rounded(fitter.evidence(left[k])), alone[k]);
             known = k;
             queue.insert(std::lower_bound(queue.begin(), queue.end(), Shown{shown, k}, is_before), {shown, k});
             continue;

@@ -89,10 +89,12 @@ def _with_contrasts(bits: BitMatrix, solution: Solution, least: float, most: int
     enough = least + float(np.log(c))
     within: Bools = np.zeros(0, dtype=bool) if solution.within is None else solution.within
     taken, numbers = list(solution.model.X[:, within].T), _class_numbers(bits)
+    whole = solution.model.X[:, within] | solution.model.V[:, :, within].any(axis=0)
+    used = solution.model.Y[:, within]
     # Rows of which a set says already that they are of the class, (m, c).
     told = np.zeros((bits.shape[0], c), dtype=bool)
-    for used in solution.model.Y[:, within].T:
-        told[used, _class_that_has_most(used, numbers, c)] = True
+    for rows_of_one in used.T:
+        told[rows_of_one, _class_that_has_most(rows_of_one, numbers, c)] = True
     added, rows, evidence = list[Bools](), list[Bools](), list[float]()
     for found in find_contrasts(make_data(bits), bits.columns, enough, n_threads):
         if len(taken) >= min(most, solution.rank + MOST_CONTRASTS):
@@ -101,6 +103,10 @@ def _with_contrasts(bits: BitMatrix, solution: Solution, least: float, most: int
         if any(2 * (items & found.items).sum() >= (items | found.items).sum() for items in taken):
             continue
         having = bits.layout.unpack(np.bitwise_and.reduce(bits.columns[found.items], axis=0)[None])[0]
+        # So does a part of a pattern that most of these rows use.
+        parts = 2 * (whole & found.items[:, None]).sum(axis=0) >= found.items.sum()
+        if (2 * (used & having[:, None]).sum(axis=0) >= having.sum())[parts].any():
+            continue
         a = _class_that_has_most(having, numbers, c)
         new = ~told[:, a]
         hits, left = (np.bincount(numbers[some], minlength=c) for some in (having & new, new))
@@ -138,8 +144,7 @@ def _differs(bits: BitMatrix, found: Contrast, rows: Bools, enough: float) -> bo
     labels = np.repeat(np.arange(len(sizes)), sizes)
     strata = size_strata(bits.row_sizes, np.ones(len(rows), dtype=np.int64))
     by_size = -float(use_log_p(rows[:, None], labels, len(sizes), strata)[a, 0])
-    # The choice of the items is paid for once, and again where sizes may be what differs.
-    return min(*among) >= enough and by_size - price >= enough
+    return min(*among, by_size) - price >= enough
 
 
 def _class_numbers(bits: BitMatrix) -> Indices:
