@@ -117,7 +117,14 @@ void bind_likelihood(nb::module_& core) {
                  new (self) Search(likelihood::make_store(columns, observed, labels),
                                    Options{alterations, class_prior, least, max_patterns, n_threads, seconds});
              })
-        .def("evidence_of", &Search::evidence_of)
+        .def("evidence_of",
+             [](Search& self, const std::vector<saltmine::Int>& items) {
+                 const auto is_item = [&](auto i) { return i >= 0 && i < self.store().n_items; };
+                 likelihood::require(items.size() > 1 && std::all_of(items.begin(), items.end(), is_item) &&
+                                         std::is_sorted(items.begin(), items.end(), std::less_equal<saltmine::Int>()),
+                                     "items that are not there or do not rise, or less than two");
+                 return self.evidence_of(items);
+             })
         .def("start_from",
              [](Search& self, const std::vector<saltmine::Int>& rows) {
                  likelihood::require(std::all_of(rows.begin(), rows.end(), [&](auto j) { return j >= 0 && j < self.store().n_rows; }),

@@ -20,9 +20,9 @@ constexpr double WEAKEST = 0.05, STRONGEST = 0.995;
 constexpr Int FEWEST_ROWS = 3, FEWEST_ITEMS = 2, FEW = 4, MOST_KINDS = 81;
 // Share of the price of the choice of classes that an item of some of them has to gain: what they add is tested later.
 constexpr double SUBSET_SHARE = 0.4;
-// The least strength of an item in the rows of a start, which are not all users.
 // Strengths of items are at least this share of those of the stronger ones.
 constexpr double LEAST_SHARE = 0.45;
+// The least strength of an item in the rows of a start, which are not all users.
 constexpr double FIRST_STRENGTH = 0.3;
 // Above these nats e^x is taken for e^x + 1.
 constexpr double MUCH = 30.0;

@@ -74,6 +74,7 @@ void add_common(const Words& sets, const Word* one, Int n, Int begin, Int end, I
 Pattern from_items(std::vector<Int> items) {
     Pattern start;
     std::sort(items.begin(), items.end());
+    items.erase(std::unique(items.begin(), items.end()), items.end());
     start.items = std::move(items);
     return start;
 }
@@ -215,6 +216,7 @@ void add_near_rows(const Store& store, const Chance& chance, Team& team, std::ve
             }
         }
     }
+    if (!(mean > 0)) return;
     Doubles sizes(m, 0.0);
     for (Int j = 0; j < m; ++j) {
         for (Int w = 0; w < n_words; ++w) sizes[j] += static_cast<double>(count_ones(rows[j * n_words + w]));

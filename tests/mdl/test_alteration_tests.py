@@ -16,7 +16,7 @@ ODDS = np.exp(alteration_tests.LOG_ODDS)
 
 def log_p_of(cells, classes, added):
     """Test what classes add, among rows of one size."""
-    return alteration_tests.test_alterations(cells, classes, added, np.ones(len(cells), dtype=int), LEVEL)
+    return alteration_tests.alteration_log_p(cells, classes, added, np.ones(len(cells), dtype=int), LEVEL)
 
 
 def table(seed, sizes, shares):
@@ -127,7 +127,7 @@ def test_items_of_long_rows_are_no_alteration():
     classes = np.where(rng.random(200) < 0.85, ~is_long, is_long).astype(int)
     cells = rng.random((200, 12)) < np.where(is_long, 0.8, 0.1)[:, None]
     added = first_items(4, 0)
-    of_sizes = alteration_tests.test_alterations(cells, classes, added, np.where(is_long, 20, 2), LEVEL)
+    of_sizes = alteration_tests.alteration_log_p(cells, classes, added, np.where(is_long, 20, 2), LEVEL)
     assert of_sizes[0] > np.log(LEVEL)
     assert log_p_of(cells, classes, added)[0] < np.log(LEVEL)
 

@@ -434,26 +434,3 @@ def test_no_more_groups_of_sizes_than_wanted(most):
     # With few sizes there are fewer.
     two = size_strata(np.repeat([4, 9], 50), np.ones(100, dtype=int), most)
     assert two.tolist() == ([0] * 100 if most == 1 else [0] * 50 + [1] * 50)
-
-
-def test_only_patterns_to_which_a_class_adds_are_corrected_for():
-    rng = np.random.default_rng(0)
-    use, added, choice = -rng.exponential(4, (3, 5)), -rng.exponential(4, (3, 5)), np.zeros(5)
-    adding = np.array([[1, 0, 0, 1, 0], [0, 0, 0, 1, 0], [1, 0, 0, 0, 0]], dtype=bool)
-    of_all = make_claims(use, choice, added, adding)
-    of_adding = make_claims(use, choice, added, adding, only_adding=True)
-    # A class that adds nothing to such a pattern was a test that shows nothing.
-    tested = np.where(adding, np.exp(added), 1.0)[:, [0, 3]]
-    q = false_discovery_control(tested.ravel()).reshape(3, 2)
-    np.testing.assert_allclose(of_adding.added_q[:, [0, 3]], np.where(adding[:, [0, 3]], q, np.nan))
-    # Nothing else is another.
-    assert np.isnan(of_adding.added_q[~adding]).all()
-    for name in ("use_p", "use_q", "added_p"):
-        np.testing.assert_array_equal(getattr(of_adding, name), getattr(of_all, name))
-
-
-def test_where_no_class_adds_anything_nothing_is_said_about_it():
-    use, nothing = np.log([[1e-4, 0.5], [0.2, 1.0]]), np.zeros((2, 2), dtype=bool)
-    claims = make_claims(use, np.zeros(2), np.zeros((2, 2)), nothing, only_adding=True)
-    assert np.isnan([claims.added_p, claims.added_q]).all()
-    np.testing.assert_array_equal(claims.use_q, make_claims(use, np.zeros(2), np.zeros((2, 2)), nothing).use_q)

@@ -24,7 +24,9 @@ EXPECTED = (1.0, 3.0, 10.0, 30.0, 100.0)
 FEWEST_IN_GROUP = 5
 
 
-def test_alterations(cells: Bools, classes: Indices, added: Bools, sizes: Ints, level: float) -> Floats:
+def alteration_log_p(
+    cells: Bools, classes: Indices, added: Bools, sizes: Ints, level: float, elsewhere: tuple[Ints, Ints] | None = None
+) -> Floats:
     """Return the logarithm of a p-value for what every class adds to a pattern, (c,); 0 where it adds nothing.
 
     It is the smaller of those of two tests, doubled: the e-value sees few clear items and classes with few rows,
@@ -41,13 +43,16 @@ def test_alterations(cells: Bools, classes: Indices, added: Bools, sizes: Ints, 
         Ones of every row among items that nobody adds.
     level : float
         Of the exact test of rows that have most of the added items.
+    elsewhere : two arrays or None
+        Ones of every class and item, (c, n), and rows of every class, (c,), that do not use the pattern: how classes
+        differ there they may differ among users.
 
     Examples
     --------
     >>> classes, added = np.repeat([0, 1], 20), np.array([[True, True, False], [False, False, False]])
     >>> cells = np.zeros((40, 3), dtype=bool)
     >>> cells[:20, :2] = True
-    >>> log_p = test_alterations(cells, classes, added, np.ones(40, dtype=int), 0.01)
+    >>> log_p = alteration_log_p(cells, classes, added, np.ones(40, dtype=int), 0.01)
     >>> bool(log_p[0] < -20), float(log_p[1])
     (True, 0.0)
     """
@@ -66,7 +71,7 @@ def test_alterations(cells: Bools, classes: Indices, added: Bools, sizes: Ints, 
         n_items,
     )
     hits = np.stack([cells[classes == a].sum(axis=0) for a in range(c)])
-    for a in np.flatnonzero(added.any(axis=1) & (rows > 0)):
+    for a in np.flatnonzero(added.any(axis=1) & (rows > 0)).tolist():
         # Classes that add an item as well are none to compare with.
         others = ~added
         others[a] = False
@@ -77,7 +82,9 @@ def test_alterations(cells: Bools, classes: Indices, added: Bools, sizes: Ints, 
         most = cells[chosen][:, added[a]]
         # Each class is tested.
         if _log_p_of_most(most, classes[chosen] == a, sizes[chosen]) <= np.log(level / max(c - 1, 1)):
-            log_p[a] = -_evidence(_log_e_values(*counts))
+            log_e = _log_e_values(*counts, _log_odds(elsewhere, a, others))
+            # Items that the class does not add say nothing for those that it adds.
+            log_p[a] = -_evidence(np.where(added[a], log_e, np.minimum(log_e, 0.0)))
     found: Floats = np.minimum(np.minimum(log_p, by_shuffling) + np.log(2), 0.0)
     return found
 
@@ -90,16 +97,32 @@ def _evidence(log_e: Floats) -> float:
     return float(logsumexp(each) - np.log(len(each)))
 
 
-def _log_e_values(own: Ints, others: Ints, n_own: int, n_others: Ints) -> Floats:
+def _log_odds(elsewhere: tuple[Ints, Ints] | None, a: int, others: Bools) -> Floats:
+    """Return the logarithms of the odds of items in a class against the others, (n,), in rows without the pattern.
+
+    Classes that have an item less often there are taken as alike.
+    """
+    if elsewhere is None:
+        return np.zeros(others.shape[1])
+    ones, rows = elsewhere
+    zeros = rows[:, None] - ones
+    own = np.log((ones[a] + 0.5) / (zeros[a] + 0.5))
+    rest = np.log(((ones * others).sum(axis=0) + 0.5) / ((zeros * others).sum(axis=0) + 0.5))
+    found: Floats = np.maximum(own - rest, 0.0)
+    return found
+
+
+def _log_e_values(own: Ints, others: Ints, n_own: int, n_others: Ints, usual: Floats | float = 0.0) -> Floats:
     """Return the logarithms of e-values, (k,), that a class has items with larger odds than others.
 
-    Given how many rows have an item, chance draws those of the class from all of them.
+    Given how many rows have an item, chance draws those of the class from all of them, with odds of which ``usual`` are
+    the logarithms.
     """
     total = own + others
     x = np.arange(n_own + 1)[:, None]
     fits = (x <= total) & (total - x <= n_others)
     ways = _log_choices(n_own, x) + _log_choices(n_others, np.clip(total - x, 0, n_others))
-    ways = np.where(fits, ways, -np.inf)
+    ways = np.where(fits, ways + x * usual, -np.inf)
     even = logsumexp(ways, axis=0)
     ratios = [own * odds + even - logsumexp(ways + x * odds, axis=0) for odds in LOG_ODDS]
     found: Floats = logsumexp(ratios, axis=0) - np.log(len(LOG_ODDS))

@@ -147,19 +147,14 @@ class Claims(NamedTuple):
         return Claims(*(figures[classes] for figures in self))
 
 
-def make_claims(use: Floats, choice: Floats, added: Floats, adding: Bools, *, only_adding: bool = False) -> Claims:
+def make_claims(use: Floats, choice: Floats, added: Floats, adding: Bools) -> Claims:
     """Return all claims of a model from the logarithms of its p-values, (c, r).
 
     ``choice``, (r,), is what the choice of the items of a pattern costs where only the labels speak for it, else 0.
-    With ``only_adding``, what classes add is corrected for the classes of patterns to which one adds something, else
-    for all.
     """
     if len(use) < 2:
         nothing = np.full(use.shape, np.nan)
         return Claims(nothing, nothing, nothing, nothing)
     log_p = np.stack([np.minimum(use + choice, 0.0), np.where(adding, added, 0.0)])
     p, q = np.exp(log_p), np.exp(correct(log_p))
-    if only_adding and adding.any():
-        altered = adding.any(axis=0)
-        q[1][:, altered] = np.exp(correct(log_p[1][:, altered]))
     return Claims(p[0], q[0], np.where(adding, p[1], np.nan), np.where(adding, q[1], np.nan))

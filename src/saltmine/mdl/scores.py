@@ -118,8 +118,8 @@ class Tested(NamedTuple):
     added: Floats  # what classes add, by those of the search, which may have known one class only
     adding: Bools  # (c, r): where they add anything
 
-    def scores(self, gain: Floats, added_gain: Floats, log_alpha: float, *, only_adding: bool = False) -> PatternScores:
-        """Return the scores of all patterns; see `make_claims`.
+    def scores(self, gain: Floats, added_gain: Floats, log_alpha: float) -> PatternScores:
+        """Return the scores of all patterns.
 
         A pattern whose items go together was found without the labels; of any other, the choice of items has to be
         paid for before its use says anything about classes.
@@ -130,8 +130,7 @@ class Tested(NamedTuple):
         evidence = self.together
         if len(self.added) > 1:
             evidence = np.maximum(evidence, -self.use.min(axis=0) - self.choice - np.log(c))
-        claims = make_claims(self.use, choice, added, adding, only_adding=only_adding)
-        return PatternScores(evidence, gain, added_gain, claims)
+        return PatternScores(evidence, gain, added_gain, make_claims(self.use, choice, added, adding))
 
 
 def model_length(used: Ints, sums: ModelSums, *, printed: bool) -> float:

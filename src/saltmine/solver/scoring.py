@@ -15,7 +15,7 @@ from saltmine.data.item_counts import ItemCounts
 from saltmine.data.stacking import Labels, StackedMatrix
 from saltmine.data.validation import BinaryMatrix
 from saltmine.mdl import code_length as code_lengths
-from saltmine.mdl.alteration_tests import test_alterations
+from saltmine.mdl.alteration_tests import alteration_log_p
 from saltmine.mdl.class_tests import size_strata, use_log_p, vary_in_size
 from saltmine.mdl.code_length import errors_code, make_costs, patterns_code
 from saltmine.mdl.scores import PatternScores, Tested
@@ -98,7 +98,7 @@ def score_model(
         added=added.T,
         adding=adding,
     )
-    scores = tested.scores(*gains(bits, model), float(np.log(alpha)), only_adding=users is not None)
+    scores = tested.scores(*gains(bits, model), float(np.log(alpha)))
     return scores if known is None else replace(scores, evidence=known[0])
 
 
@@ -118,12 +118,16 @@ def added_log_p(bits: BitMatrix, model: BinaryModel, s: int, users: Bools, alpha
     """Test what every class adds to pattern ``s``, (c,), among the rows that use it; no row stands for several."""
     items = np.flatnonzero(~model.X[:, s])
     added = model.V[:, items, s]
-    cells = bits.layout.unpack(bits.columns[items])[:, users].T
+    columns = bits.layout.unpack(bits.columns[items])
+    cells = columns[:, users].T
     numbers = np.repeat(np.arange(len(bits.blocks)), [block.stop - block.start for block in bits.blocks])
     sizes = np.zeros(int(users.sum()), dtype=np.int64)
     if vary_in_size(bits.row_sizes, bits.weights.items * bits.item_counts):
         sizes = bits.row_sizes[users] - cells[:, added.any(axis=0)].sum(axis=1)
-    return test_alterations(cells, numbers[users], added, sizes, alpha)
+    c, rest = len(added), columns[:, ~users]
+    ones = np.stack([rest[:, numbers[~users] == a].sum(axis=1) for a in range(c)])
+    elsewhere = ones, np.bincount(numbers[~users], minlength=c)
+    return alteration_log_p(cells, numbers[users], added, sizes, alpha, elsewhere)
 
 
 def gains(bits: BitMatrix, model: BinaryModel) -> tuple[Floats, Floats]:
