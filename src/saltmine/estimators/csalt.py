@@ -161,9 +161,9 @@ class CSalt(MdlEstimator):
         will replace "saltmine"; it is offered for trial, for data in memory. The part "The method" of the documentation
         describes all of them.
     alpha : float
-        Level of significance. "saltmine" keeps only patterns and differences between classes that are significant at
-        this level. With both algorithms, `patterns` calls a pattern "mostly" or "only" of a class if its ``q_value`` is
-        at most this.
+        Level of significance. "saltmine" and "likelihood" keep only patterns and differences between classes that are
+        significant at this level; with "likelihood" it is the expected share of false patterns. With all algorithms,
+        `patterns` calls a pattern "mostly" or "only" of a class if its ``q_value`` is at most this.
     binarize : float or None
         Values above it become ones. By default, data other than 0/1 are an error.
     max_rank : int or None
@@ -177,7 +177,8 @@ class CSalt(MdlEstimator):
         "saltmine" stops the relaxed solve when the objective falls by less than this share over ten iterations. "paper"
         stops when the mean decrease over 500 iterations is below it.
     n_restarts : int
-        Number of independent runs; the model with the shortest description is kept. Each run of "saltmine" tries up to
+        Number of independent runs; the model with the shortest description is kept. "likelihood" needs one only, as
+        nothing in it is random. Each run of "saltmine" tries up to
         six starts (more of them for small data) and continues with the best.
     fold : bool
         Merge identical columns, and identical rows of a class, into one with a weight. This saves time and does not
